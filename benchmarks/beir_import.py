@@ -22,7 +22,7 @@ from ragviz.core.configuration import IndexConfig, RunConfig
 from ragviz.core.settings import Settings
 from ragviz.index import indexing
 from ragviz.questions import exchange
-from ragviz.questions.formats import files
+from ragviz.questions.formats import input_file
 from ragviz.runs import overviews, running
 from ragviz.workspace import Workspace
 
@@ -102,7 +102,7 @@ def measured(root: Path, documents: int, queries: int) -> dict[str, float]:
     workspace.embedder(EMBEDDER).embed(["loading the model counts in neither"], "query")
     corpus = workspace.store.corpora.add("beir")
     with clock.part("import"):
-        exchange.import_files(workspace, corpus, files.from_paths([("beir", made)]), "beir")
+        exchange.import_files(workspace, corpus, input_file.from_paths([("beir", made)]), "beir")
     with clock.part("build"):
         indexing.build_index(workspace, corpus, "beir", IndexConfig(embedder=EMBEDDER))
     with clock.part("run"):

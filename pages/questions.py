@@ -10,7 +10,7 @@ from ragviz.core.question import Question
 from ragviz.core.question_set import QuestionSet
 from ragviz.core.split import SIDES
 from ragviz.judging import banks
-from ragviz.models import spending
+from ragviz.models import requests
 from ragviz.questions import without_model
 from ragviz.questions.sets import import_banks
 from ragviz.text.markup import plain
@@ -70,7 +70,7 @@ def set_tiles(question_set: QuestionSet, names: dict[str, str]) -> None:
         note = " · ".join([*by_side, *([f"{neither:,} on neither side"] if neither else []), note])
     calls, paid = store.payments.of(question_set.id)
     note += f" · {wording.counted(calls, 'model call')}" if calls else ""
-    note += f", {spending.dollars(paid)} paid" if paid else ""  # none without a price
+    note += f", {requests.dollars(paid)} paid" if paid else ""  # none without a price
     said = [f"{by_status[status]:,}\u00a0{status}" for status in ("proposed", "rejected", "quarantined")]
     judged = ", ".join(said if by_status["quarantined"] else said[:2])
     counted = [f"{by_kind[kind]:,} {words}" for kind, words in KIND_TITLES.items() if by_kind[kind]]

@@ -12,7 +12,7 @@ from ragviz.core import addresses
 from ragviz.core import settings as config
 from ragviz.core.digests import digest
 from ragviz.core.errors import RagvizError, UsageError
-from ragviz.models.spending import Prices
+from ragviz.models.requests import Prices
 from ragviz.text.markup import plain
 from ragviz.ui import cache, frame
 from ragviz.ui.kit import heading, notices, saving, table

@@ -16,13 +16,13 @@ from ragviz.core.index_info import IndexInfo
 from ragviz.core.progress import Progress, silent
 from ragviz.core.settings import Settings, settings
 from ragviz.core.stopping import current
-from ragviz.store import disk
+from ragviz.store import database
 from ragviz.store.store import Store, open_store, sqlite_url
 
 if TYPE_CHECKING:
     from ragviz.backends.protocol import Index
     from ragviz.models.chat import ModelClient
-    from ragviz.models.spending import Prices, Spending
+    from ragviz.models.requests import Prices, Spending
     from ragviz.models.vectors import Embedder, Kind
 
 
@@ -126,7 +126,7 @@ class Workspace:
 
         `budget` is in dollars, for all its calls so far and to come.
         """
-        from ragviz.models.spending import Spending
+        from ragviz.models.requests import Spending
 
         return Spending(partial(self.store.payments.add, owner_id), budget, lambda: current().is_set())
 
@@ -240,7 +240,7 @@ def open_workspace(home: Path | None = None) -> Workspace:
     current = settings()
     current = current.model_copy(update={"home": (home or current.home).absolute()})
     try:
-        disk.create_home(current.home)
+        database.create_home(current.home)
     except OSError as error:
         raise UsageError(
             f"RAGVIZ_HOME is {current.home}, which cannot be used as a folder: {error.strerror}. Name another one."

@@ -19,12 +19,12 @@ from ragviz.health import demand, log_clusters
 from ragviz.index import indexing
 from ragviz.questions import asked
 from ragviz.questions.asked import Asked, Log
-from ragviz.questions.formats import files
+from ragviz.questions.formats import input_file
 from ragviz.workspace import Workspace
 
 
 def read(text, name="log.txt", keys=()):
-    [file] = files.from_bytes(name, text.encode() if isinstance(text, str) else text)
+    [file] = input_file.from_bytes(name, text.encode() if isinstance(text, str) else text)
     return asked.read_log(file, keys)
 
 

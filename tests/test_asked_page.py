@@ -7,7 +7,7 @@ from streamlit.testing.v1 import AppTest
 
 from ragviz.health import demand
 from ragviz.jobs import queue, worker
-from ragviz.questions.formats import files
+from ragviz.questions.formats import input_file
 from ragviz.workspace import open_workspace
 from tests.test_pages import built, button, checked, home, show, words  # noqa: F401 - fixtures
 
@@ -16,7 +16,7 @@ LOG = "question,count\nHow much does pump 2 move?,40\nWhere is the canteen <b>?,
 
 def with_log() -> None:
     workspace = open_workspace()
-    [file] = files.from_bytes("log.csv", LOG.encode())
+    [file] = input_file.from_bytes("log.csv", LOG.encode())
     question_set = workspace.store.sets.get("asked")
     demand.read_into(workspace, question_set, file, workspace.store.indexes.get("small"))
 

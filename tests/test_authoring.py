@@ -12,7 +12,7 @@ from ragviz.core.document import Document
 from ragviz.core.settings import Settings
 from ragviz.documents import corpora
 from ragviz.questions import authoring, occurrences
-from ragviz.store import codecs
+from ragviz.store import schema
 from ragviz.text import quotes
 from ragviz.workspace import Workspace
 
@@ -102,14 +102,14 @@ def test_a_question_is_saved_only_over_the_version_that_was_shown(workspace):
     question_set = store.sets.add(store.corpora.get("notes").id, "q")
     first, second = (authoring.written(f"What moves {n}?", "a pump", ()) for n in (1, 2))
     store.questions.put(question_set.id, [first, second])
-    shown = codecs.version_of(first)
+    shown = schema.version_of(first)
     theirs = replace(first, answer="two pumps")
     authoring.save(store, question_set, theirs, shown)
     with pytest.raises(authoring.Conflict, match="changed by somebody else") as conflict:
         authoring.save(store, question_set, replace(first, text="What is moved?"), shown)
     assert conflict.value.current == theirs
     assert stored_questions(workspace) == [theirs, second], "nothing was saved, and the order stays"
-    authoring.save(store, question_set, replace(first, text="What is moved?"), codecs.version_of(theirs))
+    authoring.save(store, question_set, replace(first, text="What is moved?"), schema.version_of(theirs))
     store.questions.delete(question_set.id, [first.id])
     with pytest.raises(authoring.Conflict, match="deleted"):
         authoring.save(store, question_set, first, shown)

@@ -33,7 +33,7 @@ from ragviz.core.job import Job
 from ragviz.core.verdict import Claim, ClaimVerdict, Matrix
 from ragviz.judging.texts import sentences_of
 from ragviz.metrics import answers as answer_metrics
-from ragviz.store import codecs
+from ragviz.store import schema
 from ragviz.store.store import Store, open_store, sqlite_url
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(420)]
@@ -442,7 +442,7 @@ def rich(server: Server, measured: dict[str, Any]) -> str:
         (tuple(ClaimVerdict("absent") for _ in chunks), by_last), (by_last,),
         (ClaimVerdict("absent"), ClaimVerdict("supported", 40)), (ClaimVerdict("supported", 1),),
     )  # fmt: skip
-    longer = codecs.question_to_json(replace(question, answer=reference))
+    longer = schema.question_to_json(replace(question, answer=reference))
     with sqlite3.connect(server.home / "ragviz.db") as database:  # the store never changes what a run asked
         database.execute(
             "UPDATE results SET question = ? WHERE run_id = ? AND question_id = ?", (longer, run.id, question.id)

@@ -18,8 +18,7 @@ from cryptography.x509.oid import NameOID
 from ragviz.backends import elastic_server
 from ragviz.core.errors import ModelError, SearchError, UsageError
 from ragviz.models.chat import ModelClient
-from ragviz.models.requests import Request
-from ragviz.models.spending import Ledger, Spending
+from ragviz.models.requests import Ledger, Request, Spending
 from tests import model_server
 
 

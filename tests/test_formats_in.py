@@ -20,7 +20,7 @@ from ragviz.core.span import Span
 from ragviz.documents import corpora
 from ragviz.index import indexing
 from ragviz.questions import exchange, interchange
-from ragviz.questions.formats import files, set_formats
+from ragviz.questions.formats import input_file, set_formats
 from ragviz.questions.formats.located import located
 from ragviz.runs import overviews, running
 from ragviz.workspace import Workspace
@@ -73,7 +73,7 @@ def corpus(workspace):
 
 
 def bring(workspace, corpus, data, name="f", into="s", **options):
-    given_files = files.from_bytes(name, data)
+    given_files = input_file.from_bytes(name, data)
     outcome = exchange.import_files(workspace, corpus, given_files, into, **options)
     found = workspace.store.sets.find(into)
     questions = workspace.store.questions.all(found.id) if found else []
@@ -151,7 +151,7 @@ def test_public_beir_folders_have_the_scores_that_others_measured(workspace, nam
     if not PUBLIC.exists():
         pytest.skip("needs ../shared/data/retrieval")
     corpus = workspace.store.corpora.add(name)
-    brought = files.from_paths([(name, PUBLIC / name)])
+    brought = input_file.from_paths([(name, PUBLIC / name)])
     outcome = exchange.import_files(workspace, corpus, brought, name)
     assert outcome.problems == 0
     indexing.build_index(workspace, corpus, name, IndexConfig(chunk_size=5000, embedder=""))
@@ -470,7 +470,7 @@ def test_a_table_of_questions_and_chunks_goes_out_and_in(workspace, corpus):
 
 def test_formats_are_recognised():
     def look(name, text):
-        return set_formats.recognised(files.from_bytes(name, text if isinstance(text, bytes) else text.encode()))
+        return set_formats.recognised(input_file.from_bytes(name, text if isinstance(text, bytes) else text.encode()))
 
     assert look("q.jsonl", '{"question": "A?"}') == "jsonl"
     assert look("q.csv", "question,answer\nA?,B\n") == "csv"

@@ -13,7 +13,7 @@ from ragviz.core.verdict import Claim, ClaimVerdict, EvaluatedAnswer, Matrix
 from ragviz.judging import context
 from ragviz.metrics import grounding, registry
 from ragviz.metrics.answers import ANSWER_METRICS, score, scores
-from ragviz.store.codecs import evaluated_from_json, evaluated_to_json
+from ragviz.store.schema import evaluated_from_json, evaluated_to_json
 
 YES, NO, CONTRA = ClaimVerdict("supported", 0), ClaimVerdict("absent"), ClaimVerdict("contradicted", 1)
 QUESTION = Question("q", "When?", "It was replaced in 1998 by Harlow.", ((Span("d", 0, 5, "It wa"),),), "hand")

@@ -16,7 +16,7 @@ from ragviz.core.errors import InputError, UsageError
 from ragviz.core.question import Question
 from ragviz.core.span import Span
 from ragviz.questions.interchange import read_questions, write_questions
-from ragviz.store.codecs import question_from_json, question_to_json
+from ragviz.store.schema import question_from_json, question_to_json
 
 OWN = Path(__file__).parent / "data" / "spans"
 PUBLIC = Path(__file__).resolve().parent.parent.parent / "shared" / "data" / "spans"
@@ -349,7 +349,7 @@ def test_a_reference_that_abstains_makes_a_question_unanswerable(said):
 def test_excel_and_parquet_are_read_by_the_rows_of_their_table(tmp_path):
     import pandas as pd
 
-    from ragviz.questions.formats.files import from_bytes, from_paths
+    from ragviz.questions.formats.input_file import from_bytes, from_paths
 
     rows = [("Which?", "red", "desk", "Maps are red"), (None, "x", "desk", None)]
     frame = pd.DataFrame(rows, columns=HEAD.strip().split(","))

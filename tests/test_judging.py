@@ -19,8 +19,7 @@ from ragviz.judging import context, forecast, planning, step, work
 from ragviz.judging.steps import STEPS
 from ragviz.metrics.answers import ANSWER_METRICS, chosen
 from ragviz.models.chat import ModelClient
-from ragviz.models.requests import Completion
-from ragviz.models.spending import Spending
+from ragviz.models.requests import Completion, Spending
 from ragviz.runs import choices
 from ragviz.targets import answering
 from ragviz.targets.retrieved_chunks import FROM_CONTEXTS

@@ -17,9 +17,8 @@ from pydantic import BaseModel, SecretStr
 from ragviz.core.errors import BudgetReached, ModelError
 from ragviz.models import chat, replies
 from ragviz.models.chat import ModelClient
-from ragviz.models.requests import Completion, Request
-from ragviz.models.spending import Ledger, Spending
-from ragviz.models.spending import dollars as chat_dollars
+from ragviz.models.requests import Completion, Ledger, Request, Spending
+from ragviz.models.requests import dollars as chat_dollars
 from tests import model_server
 from tests.model_server import USELESS, Memory, ModelServer, vector
 

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragviz.analysis import diagnose, losses, outcomes
+from ragviz.analysis import diagnose, outcomes, run_verdict
 from ragviz.analysis.run_verdict import Measured, Verdict, answers_of, verdict
 from ragviz.core.configuration import RunConfig
 from ragviz.core.question import Question
@@ -93,7 +93,7 @@ def test_causes_follow_k_and_answers_are_told_of_at_their_own_k_only():
 def of(ranks: list[int], causes: list[str], k: int = 3, **more: object) -> Measured:
     found_at_k = [0 < rank <= k for rank in ranks]
     by_id = {str(place): cause for place, cause in enumerate(causes)}
-    lost = losses.count(by_id, dict.fromkeys(by_id, "single" if ranks else "reference"))
+    lost = run_verdict.count(by_id, dict.fromkeys(by_id, "single" if ranks else "reference"))
     return Measured(k, np.array(ranks, dtype=int), intervals.estimate(found_at_k) if ranks else None, lost, **more)  # type: ignore[arg-type]
 
 
@@ -125,7 +125,7 @@ KIND_OF = {f"q{place}": kind for place, kind in enumerate(KINDS)}
 def test_what_is_lost_and_what_is_right_are_all_questions():
     """11 of 22 are right, so 11 are lost, those without evidence among them."""
     found = intervals.estimate([rank <= 3 for rank in RANKS])
-    lost = losses.count(BY_ID, KIND_OF)
+    lost = run_verdict.count(BY_ID, KIND_OF)
     measured = Measured(3, np.array(RANKS), found, lost, answers_of(BY_ID, 3))
     said = verdict(measured, RunConfig("i", "s", answerer="extractive")).sentence
     assert "11 of 22 are answered correctly" in said
@@ -135,7 +135,7 @@ def test_what_is_lost_and_what_is_right_are_all_questions():
 def test_abstentions_add_up_with_the_causes():
     """Five abstained: q10 and q11 after their evidence was ranked below k, q14 and q15 from it, q19 rightly."""
     abstained = [(KIND_OF[i], BY_ID[i]) for i in ("q10", "q11", "q14", "q15", "q19")]
-    assert losses.abstained_words(abstained) == (
+    assert run_verdict.abstained_words(abstained) == (
         "5 abstained: 1 rightly (unanswerable), 2 already lost in ranking, 2 with the evidence in the context"
     )
 

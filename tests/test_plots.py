@@ -10,16 +10,9 @@ import pytest
 from ragviz.analysis import flows
 from ragviz.analysis.points import Points, points_of
 from ragviz.core.call import Estimate
-from ragviz.report import (
-    curve_plots,
-    leaderboard_plots,
-    pair_plots,
-    plots,
-    rank_plots,
-)
-from ragviz.report.curve_plots import Curve
+from ragviz.report import curve_plots, leaderboard_plots, pair_plots, plots
+from ragviz.report.curve_plots import Curve, Ranks
 from ragviz.report.leaderboard_plots import Row
-from ragviz.report.rank_plots import Ranks
 
 
 def curve(name: str = "recall", last: int = 5, n: int = 80) -> Curve:
@@ -30,14 +23,14 @@ def curve(name: str = "recall", last: int = 5, n: int = 80) -> Curve:
 
 @pytest.mark.parametrize("depth", [1, 3, 20, 21, 50, 100, 999])
 def test_bins_hold_every_rank_once(depth: int) -> None:
-    bins = rank_plots.rank_bins(depth)
+    bins = curve_plots.rank_bins(depth)
     assert [rank for low, high in bins for rank in range(low, high + 1)] == list(range(1, depth + 1))
     assert len(bins) <= 24
 
 
 def test_histogram_counts_every_question_and_sets_misses_apart() -> None:
     ranks = np.array([1, 1, 1, 2, 5, 30])
-    figure = rank_plots.rank_histogram(Ranks("r", ranks, 4), depth=50, k=3)
+    figure = curve_plots.rank_histogram(Ranks("r", ranks, 4), depth=50, k=3)
     bar = figure.data[0]
     assert sum(bar.y) == 10
     by_ranks = dict(zip(map(tuple, bar.customdata), bar.y, strict=True))
@@ -115,7 +108,7 @@ def test_names_of_runs_cannot_break_a_figure_or_become_markup() -> None:
     assert figure.layout.yaxis.ticktext[0].endswith("…" + "y" * 13), "its end stays"
     drawn = [
         curve_plots.curves([curve(name)], by_run=True),
-        rank_plots.rank_histograms([Ranks(name, np.array([1]), 0)], depth=3),
+        curve_plots.rank_histograms([Ranks(name, np.array([1]), 0)], depth=3),
         pair_plots.rank_scatter(ranks_at((1, 2)), (name, name), depth=3),
         pair_plots.score_scatter(ranks_at((0, 1)), (name, name), title=name),
         pair_plots.flow(flows.flow({"a": "fine"}, {"a": "fine"}), {"fine": name}, (name, name)),

@@ -6,7 +6,7 @@ from ragviz.core.question import Question
 from ragviz.core.span import Span
 from ragviz.documents import corpora
 from ragviz.questions import authoring, staleness
-from ragviz.store.codecs import version_of
+from ragviz.store.schema import version_of
 from ragviz.store.stored_documents import StoredDocuments
 
 ONE = "Tides are low at noon.\n\nBoats leave from the north pier.\n"

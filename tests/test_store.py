@@ -16,7 +16,7 @@ from ragviz.core.score import Score
 from ragviz.core.span import Span
 from ragviz.core.split import Split
 from ragviz.core.verdict import EvaluatedAnswer
-from ragviz.store import codecs, database
+from ragviz.store import database, schema
 from ragviz.store.store import Store, open_store
 
 
@@ -121,7 +121,7 @@ def test_a_split_is_kept_with_its_set_whatever_becomes_of_the_questions(store):
     assert store.sets.get("asked").sides == {"validation": 1, "test": 2, "": 1}, "without the rejected one"
     assert store.questions.all(question_set.id)[1] == replace(questions[1], split="test")
     # An edit keeps the side, and so does writing a question again; a new question has none.
-    version = codecs.version_of(questions[1])
+    version = schema.version_of(questions[1])
     assert store.questions.replace(question_set.id, replace(questions[1], text="How?"), version)[0]
     store.questions.put(question_set.id, [replace(questions[0], answer="So."), make_question(6)])
     assert split_now() == {"q1": "validation", "q2": "test", "q3": "test", "q4": "", "q5": "", "q6": ""}

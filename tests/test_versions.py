@@ -12,7 +12,7 @@ from ragviz.core.question import Question
 from ragviz.core.question_set import Edit
 from ragviz.core.split import Split
 from ragviz.questions import authoring, versions
-from ragviz.store import codecs
+from ragviz.store import schema
 from ragviz.workspace import Workspace
 
 
@@ -39,7 +39,7 @@ def test_every_edit_is_a_version_that_says_who_and_what(workspace, question_set)
     assert question_set.version == 0
     store.questions.put(question_set.id, [question("a"), question("b")], edit=Edit("Ann", "imported"))
     shown = now(workspace, question_set)["a"]
-    authoring.save(store, question_set, replace(shown, text="How tall is it?"), codecs.version_of(shown))
+    authoring.save(store, question_set, replace(shown, text="How tall is it?"), schema.version_of(shown))
     store.questions.delete(question_set.id, ["b"], Edit("Bo", "deleted"))
     listed = store.versions.all(question_set.id)
     assert [(v.number, v.author, v.action, v.questions) for v in listed] == [

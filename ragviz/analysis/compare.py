@@ -16,8 +16,8 @@ from typing import Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ragviz.analysis.evaluate import few_notes
 from ragviz.analysis.rules import Rule, Verdict, checked_effect, direction, verdict_of
-from ragviz.analysis.scope import few_notes
 from ragviz.analysis.sides import (
     Measured,
     RunSide,

@@ -8,8 +8,8 @@ from typing import Any, get_args
 
 from ragviz.analysis import leaderboards
 from ragviz.analysis.compare import Comparison, Delta, MetricRow, headline, metric_of, outcomes, pairs, standings_by
+from ragviz.analysis.evaluate import cluster_words
 from ragviz.analysis.rules import Verdict
-from ragviz.analysis.scope import cluster_words
 from ragviz.analysis.ties import Price
 from ragviz.metrics.registry import title_of
 from ragviz.stats.differences import Difference

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ragviz.analysis.scope import cluster_words
 from ragviz.core.call import Estimate
 from ragviz.core.question import Question, QuestionKind
 from ragviz.core.ranking import Retrieved
@@ -18,10 +17,10 @@ from ragviz.core.score import Score
 from ragviz.metrics import rank_metrics
 from ragviz.metrics.characters import measure_characters
 from ragviz.metrics.rank_metrics import RANKING, RankTable
-from ragviz.metrics.registry import label, scores, shown_in
+from ragviz.metrics.registry import label, scores, shown_in, title_of
 from ragviz.questions.question_types import STYLE_TITLES, STYLES, TYPE_TITLES, TYPES
 from ragviz.stats import intervals
-from ragviz.stats.clusters import Clusters, clusters_of
+from ragviz.stats.clusters import FEW, Clusters, clusters_of
 from ragviz.text.counts import counted
 
 Floats = NDArray[np.float64]
@@ -361,3 +360,38 @@ def breakdown_to_json(slices: Sequence[Slice]) -> dict[str, Any]:
         for by in PARTS
         if by != "all"
     }
+
+
+def cluster_words(clusters: Clusters) -> str:
+    """Say what questions are about, and which documents an interval speaks of.
+
+    >>> from ragviz.stats.clusters import clusters_of
+    >>> cluster_words(clusters_of([{"a"}, {"a"}, {"a", "b"}]))
+    '3 questions on 2 documents: intervals are for further questions on these documents, not for others'
+    >>> cluster_words(clusters_of([{name} for name in "abcdefga"]))
+    '8 questions on 7 documents: intervals are for documents like these'
+    """
+    words = counted(clusters.n, "question")
+    if clusters.documents:
+        words += f" on {counted(clusters.documents, 'document')}"
+    if clusters.independent:
+        return f"{words}, each a cluster of its own: intervals are for questions like these"
+    scope = "documents like these" if clusters.generalise else "further questions on these documents, not for others"
+    return f"{words}: intervals are for {scope}"
+
+
+def few_notes(of: Mapping[str, Clusters], primary: str) -> Iterator[str]:
+    """Yield a note where the questions of a metric are on so few documents that they say nothing about others.
+
+    `of` are the clusters by metric; the note is about the primary one, where it is one of those.
+    """
+    few = [metric for metric, clusters in of.items() if not clusters.generalise]
+    if few:
+        metric = primary if primary in few else few[0]
+        clusters = of[metric]
+        documents = clusters.count if clusters.documents is None else clusters.documents
+        yield (
+            f"The {counted(clusters.n, 'question')} with {title_of(metric)} rest on "
+            f"{counted(documents, 'document')}: below {FEW}, or where one is in every question, nothing can be said "
+            "about others. Intervals and tests are for further questions on these."
+        )

@@ -56,9 +56,9 @@ def main() -> None:
     except RagvizError as error:
         console.fail(str(error), 1)
     except OSError as error:
-        from ragviz.store import disk
+        from ragviz.store import database
 
-        if (refused := disk.explained(error)) is None:
+        if (refused := database.explained(error)) is None:
             raise
         console.fail(str(refused), 1)
     except KeyboardInterrupt as stop:

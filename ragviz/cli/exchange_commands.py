@@ -10,7 +10,7 @@ import typer
 from ragviz.cli import console
 from ragviz.cli.console import Json
 from ragviz.questions import exchange
-from ragviz.questions.formats import files as input_files
+from ragviz.questions.formats import input_file as input_files
 from ragviz.questions.formats import set_formats
 from ragviz.service import question_verbs
 from ragviz.text import counts

@@ -15,7 +15,7 @@ from ragviz.core.document import Corpus
 from ragviz.core.errors import UsageError
 from ragviz.core.question import GeneratorName
 from ragviz.generation import makers, pipeline, plan, plan_record
-from ragviz.models import spending
+from ragviz.models import requests
 from ragviz.questions import question_types
 from ragviz.service import question_verbs
 from ragviz.text import counts
@@ -91,7 +91,7 @@ def _paid_words(workspace: console.Workspace, corpus: Corpus, set_name: str) -> 
     """Say what was paid so far for the questions of a set; "" when nothing was."""
     question_set = next((s for s in workspace.store.sets.all(corpus.id) if s.name == set_name), None)
     calls, paid = workspace.store.payments.of(question_set.id) if question_set else (0, 0.0)
-    dollars = f", {spending.dollars(paid)}" if paid else ""  # none without a price
+    dollars = f", {requests.dollars(paid)}" if paid else ""  # none without a price
     return f"Paid for the questions of '{set_name}' so far: {calls:,} model calls{dollars}." if calls else ""
 
 
@@ -147,5 +147,5 @@ def _draw_yields(made: plan_record.Shown) -> None:
 
 def _cost(row: Mapping[str, Any]) -> str:
     tokens = row["prompt_tokens"] + row["completion_tokens"]
-    dollars = f", {spending.dollars(row['dollars'])}" if row["dollars"] else ""  # none without a price
+    dollars = f", {requests.dollars(row['dollars'])}" if row["dollars"] else ""  # none without a price
     return f"{tokens:,} tokens{dollars}" if row["calls"] else ""

@@ -18,7 +18,7 @@ from ragviz.core.question_set import Edit, QuestionSet
 from ragviz.core.span import Evidence
 from ragviz.core.split import SIDES, Split
 from ragviz.questions import authoring, interchange, occurrences, question_types, sets, splits, staleness
-from ragviz.store import codecs
+from ragviz.store import schema
 from ragviz.text import counts, former_documents
 
 questions_app = console.group("Question sets: generate, import, export, review.")
@@ -149,7 +149,7 @@ def questions_show(
         (q.id, q.status, q.kind, q.type, q.style, *(q.split for _ in divided), q.text, q.answer, q.reason)
         for q in questions
     ]
-    rows = [asdict(q) | {"kind": q.kind, "version": codecs.version_of(q)} for q in questions]
+    rows = [asdict(q) | {"kind": q.kind, "version": schema.version_of(q)} for q in questions]
     columns = ("id", "status", "kind", "type", "style", *divided, "question", "answer", "reason")
     console.show(rows, as_json, lambda: console.table(columns, drawn))
     console.warn(splits.neither_words(question_set))
@@ -176,7 +176,7 @@ def questions_review(
     edit = Edit(workspace.settings.person, f"{status} a question")
     for question in chosen:
         after = authoring.with_status(question, status, why)
-        authoring.save(store, question_set, after, codecs.version_of(question), edit)
+        authoring.save(store, question_set, after, schema.version_of(question), edit)
 
 
 Quotes = Annotated[list[str], typer.Option("--quote", help="Text that the answer rests on; each one is needed.")]
@@ -262,7 +262,7 @@ def questions_edit(
         style=put or None,
     )  # fmt: skip
     edit = Edit(workspace.settings.person, "edited a question")
-    authoring.save(workspace.store, question_set, after, version or codecs.version_of(question), edit)
+    authoring.save(workspace.store, question_set, after, version or schema.version_of(question), edit)
     _show_saved(after, as_json)
 
 
@@ -302,7 +302,7 @@ def questions_mend(
         raise UsageError("One piece is repaired at a time: give one --quote.")
     after = authoring.changed(question, evidence=authoring.mended(question.evidence, piece.group, piece.member, span))
     edit = Edit(workspace.settings.person, "mended evidence")
-    authoring.save(workspace.store, question_set, after, codecs.version_of(question), edit)
+    authoring.save(workspace.store, question_set, after, schema.version_of(question), edit)
     saved = authoring.question_of(workspace.store, question_set, question_id)
     doubts = [each.doubt for each in staleness.reworded(workspace.store, question_set, saved) if each.doubt]
     if doubts:
@@ -492,7 +492,7 @@ def _list_stale(
 
 
 def _show_saved(question: Question, as_json: bool) -> None:
-    body = asdict(question) | {"kind": question.kind, "version": codecs.version_of(question)}
+    body = asdict(question) | {"kind": question.kind, "version": schema.version_of(question)}
     console.show(body, as_json, lambda: console.say(f"Saved question {question.id}."))
 
 

@@ -14,7 +14,7 @@ from ragviz.core.configuration import RunConfig
 from ragviz.core.job import Job
 from ragviz.index import indexing
 from ragviz.judging import forecast
-from ragviz.models import spending
+from ragviz.models import requests
 from ragviz.runs import running
 from ragviz.service import run_verbs
 from ragviz.text import counts
@@ -64,7 +64,7 @@ def show_forecast(estimate: forecast.Forecast, as_json: bool, not_counted: str =
 
     def draw() -> None:
         console.table(("step", "calls"), list(estimate.calls.items()), counts.counted(estimate.questions, "question"))
-        cost = "no price known" if estimate.cost is None else spending.dollars(estimate.cost)
+        cost = "no price known" if estimate.cost is None else requests.dollars(estimate.cost)
         tokens = f"{estimate.prompt_tokens:,} input + {estimate.completion_tokens:,} output tokens"
         console.say(
             f"{counts.counted(estimate.total, 'call')}, {estimate.cached:,} of them cached; to pay: {tokens}, {cost}"

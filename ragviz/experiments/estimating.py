@@ -17,7 +17,7 @@ from ragviz.experiments import sweeping
 from ragviz.index import preview
 from ragviz.index.preview import Extent
 from ragviz.judging.forecast import Forecast
-from ragviz.models.spending import dollars
+from ragviz.models.requests import dollars
 from ragviz.retrieval import rerankers, retrievers
 from ragviz.runs import running
 from ragviz.store import stored_calls

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ragviz.analysis import brackets, scope
+from ragviz.analysis import brackets, evaluate
 from ragviz.analysis.compare import Comparison, Delta, pairs, ranking_by
 from ragviz.analysis.ties import Price
 from ragviz.core.call import Estimate
@@ -180,7 +180,7 @@ class Outcome:
             return ""
         differences = [delta.difference for delta in self.comparison.rows[self.experiment.rule.primary].deltas]
         least = min(range(len(differences)), key=lambda place: differences[place].n)
-        return scope.cluster_words(self.comparison.pair(self.experiment.rule.primary, least + 1).clusters)
+        return evaluate.cluster_words(self.comparison.pair(self.experiment.rule.primary, least + 1).clusters)
 
     @property
     def separation(self) -> str:

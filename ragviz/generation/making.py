@@ -21,7 +21,7 @@ from ragviz.generation.model_maker import ModelMaker
 from ragviz.generation.model_questions import FAILED
 from ragviz.generation.plan_record import PlanRecord, Row, kind_of_reason
 from ragviz.generation.source_search import SourceSearch
-from ragviz.models.spending import Spending
+from ragviz.models.requests import Spending
 from ragviz.questions.question_types import TYPES
 from ragviz.text.untrusted import without_keys
 from ragviz.workspace import Workspace

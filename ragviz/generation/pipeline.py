@@ -32,7 +32,7 @@ from ragviz.judging import forecast, planning
 from ragviz.judging.work import Asker
 from ragviz.models.chat import ModelClient
 from ragviz.models.refusals import Breaker
-from ragviz.models.spending import Spending
+from ragviz.models.requests import Spending
 from ragviz.questions import sets
 from ragviz.questions.question_types import STYLES, TYPES
 from ragviz.targets import fitting

@@ -27,10 +27,10 @@ from ragviz.generation.verification import Candidate, Context, Contexts, unanswe
 from ragviz.judging import forecast, planning, work
 from ragviz.models.chat import ModelClient
 from ragviz.models.refusals import Breaker
-from ragviz.models.spending import Ledger, Spending
+from ragviz.models.requests import Ledger, Spending
 from ragviz.retrieval import gold, search
 from ragviz.retrieval.retrievers import Retriever
-from ragviz.store import codecs
+from ragviz.store import schema
 from ragviz.text import language, words
 from ragviz.text.counts import agreed
 from ragviz.text.former_documents import unmarked
@@ -115,7 +115,7 @@ def verify_questions(
         for done, question in enumerate(outcomes, start=1):
             if question.verified_by or not before[question.id].verified_by:
                 saved, _ = store.questions.replace(
-                    question_set.id, question, codecs.version_of(before[question.id]), edit
+                    question_set.id, question, schema.version_of(before[question.id]), edit
                 )
                 changed += not saved
             _, is_unverified, why = question.reason.partition(verification.UNVERIFIED)

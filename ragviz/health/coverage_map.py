@@ -20,7 +20,7 @@ from ragviz.core.run_info import Run
 from ragviz.index import damage, indexing
 from ragviz.retrieval import search
 from ragviz.runs import contexts, measurements
-from ragviz.store.codecs import Cuts
+from ragviz.store.schema import Cuts
 from ragviz.text.former_documents import UNKNOWN
 from ragviz.text.normal_form import terms
 from ragviz.workspace import Workspace

@@ -31,7 +31,7 @@ from ragviz.core.question_set import QuestionSet
 from ragviz.core.ranking import Ranking
 from ragviz.health.wordings import wordings
 from ragviz.metrics.registry import label
-from ragviz.models.spending import Spending
+from ragviz.models.requests import Spending
 from ragviz.retrieval import search
 from ragviz.retrieval.retrievers import FUSED_DEPTH, chosen, fuse
 from ragviz.runs import contexts

@@ -25,7 +25,7 @@ from ragviz.metrics import rank_metrics
 from ragviz.questions import staleness
 from ragviz.retrieval import search
 from ragviz.runs import contexts, judgements, measurements
-from ragviz.store.codecs import Cuts
+from ragviz.store.schema import Cuts
 from ragviz.text import language, numerals, segmentation
 from ragviz.workspace import Workspace
 

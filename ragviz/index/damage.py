@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from ragviz.core.digests import digest
 from ragviz.core.errors import DamagedIndex, SearchError
 from ragviz.core.index_info import IndexInfo
-from ragviz.store.codecs import Cuts
+from ragviz.store.schema import Cuts
 from ragviz.workspace import Workspace
 
 _contents: dict[str, str] = {}

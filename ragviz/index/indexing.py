@@ -20,11 +20,11 @@ from ragviz.core.index_info import IndexInfo
 from ragviz.core.progress import Progress, silent
 from ragviz.index import chunking, prefixes
 from ragviz.index.damage import content_of, examined
-from ragviz.models.spending import Spending, dollars
+from ragviz.models.requests import Spending, dollars
 from ragviz.models.tokenizer import open_tokenizer, text_tokens_of
 from ragviz.models.vectors import Embedder, Vectors
 from ragviz.store import stored_calls
-from ragviz.store.codecs import Cuts
+from ragviz.store.schema import Cuts
 from ragviz.text import segmentation
 from ragviz.workspace import Workspace
 

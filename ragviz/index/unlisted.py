@@ -19,8 +19,8 @@ from ragviz.core.errors import RagvizError
 from ragviz.core.index_info import IndexInfo
 from ragviz.core.progress import Progress, silent
 from ragviz.index import damage, indexing
-from ragviz.models.spending import Spending
-from ragviz.store.codecs import Cuts
+from ragviz.models.requests import Spending
+from ragviz.store.schema import Cuts
 from ragviz.workspace import Workspace
 
 NAME = "unlisted"

@@ -22,7 +22,7 @@ from ragviz.core.errors import StorageError, UsageError
 from ragviz.core.job import Job, NewJob
 from ragviz.core.run_info import Run
 from ragviz.jobs.tasks import KINDS
-from ragviz.store import disk
+from ragviz.store import database
 from ragviz.store.store import Store
 from ragviz.workspace import Workspace
 
@@ -112,7 +112,9 @@ def start(workspace: Workspace, job: Job) -> Job:
     try:
         process = _process(job, workspace)
     except OSError as error:
-        refused = disk.explained(error) or StorageError(f"No process could be started for a job ({error.strerror}).")
+        refused = database.explained(error) or StorageError(
+            f"No process could be started for a job ({error.strerror})."
+        )
         workspace.store.jobs.update(job.id, status="failed", error=str(refused), finished=time.time())
         raise refused from None
     threading.Thread(target=process.wait, daemon=True).start()  # no zombies while the starter lives

@@ -144,12 +144,12 @@ def _generate(workspace: Workspace, arguments: Mapping[str, Any], progress: Prog
 
 def _import(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     from ragviz.questions import exchange
-    from ragviz.questions.formats import files
+    from ragviz.questions.formats import input_file
 
     named = [(name, Path(path)) for name, path in arguments["files"]]
     if any(not path.exists() for _, path in named):
         raise UsageError("The files to import are gone: uploads are kept for a day. Import them again.")
-    brought = files.from_paths(named)
+    brought = input_file.from_paths(named)
     corpus, choices = workspace.store.corpora.get(arguments["corpus"]), exchange.choices_of(arguments)
     outcome = exchange.import_files(
         workspace, corpus, brought, arguments["name"], arguments["format"], choices, progress
@@ -165,14 +165,14 @@ def _verify(workspace: Workspace, arguments: Mapping[str, Any], progress: Progre
 
 def _asked(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     from ragviz.health import demand
-    from ragviz.questions.formats import files
+    from ragviz.questions.formats import input_file
 
     [(name, path)] = arguments["files"]
     if not Path(path).exists():
         raise UsageError("The log is gone: uploads are kept for a day. Import it again.")
     question_set = workspace.store.sets.get(arguments["questions"])
     index = workspace.store.indexes.get(arguments["index"]) if arguments["index"] else None
-    [file] = files.from_paths([(name, Path(path))])
+    [file] = input_file.from_paths([(name, Path(path))])
     read = demand.read_into(workspace, question_set, file, index, progress=progress)
     return {"questions": question_set.name, "texts": read.texts, "asked": read.asked, "clusters": len(read.clusters)}
 

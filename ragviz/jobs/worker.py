@@ -21,7 +21,7 @@ from ragviz.core.progress import Progress
 from ragviz.core.stopping import SENTENCE, Stopping, following
 from ragviz.jobs.queue import kept, made_by, not_free, note_interrupted, refreshed
 from ragviz.jobs.tasks import KINDS
-from ragviz.store import disk
+from ragviz.store import database
 from ragviz.store.store import Store
 from ragviz.store.transactions import Kind as Noun
 from ragviz.store.transactions import label
@@ -120,7 +120,7 @@ def _end_of(error: BaseException, job: Job, log: Path, keys: Sequence[str]) -> d
     """
     if isinstance(error, Cancelled | KeyboardInterrupt):
         return {"status": "cancelled", "error": f"{SENTENCE} {kept(replace(job, status='cancelled'))}"}
-    if isinstance(error, OSError) and (refused := disk.explained(error)) is not None:
+    if isinstance(error, OSError) and (refused := database.explained(error)) is not None:
         return {"status": "failed", "error": str(refused)}
     if isinstance(error, RagvizError):
         return {"status": "failed", "error": str(error)}

@@ -20,8 +20,7 @@ from ragviz.judging import planning
 from ragviz.judging.step import State
 from ragviz.judging.steps import PLACEHOLDERS, STEPS
 from ragviz.models.chat import ModelClient
-from ragviz.models.requests import Completion, Request
-from ragviz.models.spending import dollars
+from ragviz.models.requests import Completion, Request, dollars
 from ragviz.targets import fitting
 
 NEW = -1

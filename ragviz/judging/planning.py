@@ -15,7 +15,7 @@ from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.judging.pool import Memory
 from ragviz.models.chat import ModelClient
 from ragviz.models.refusals import Breaker
-from ragviz.models.spending import Spending
+from ragviz.models.requests import Spending
 from ragviz.models.vectors import Embedder
 from ragviz.targets.target import Answers, Verdicts
 

@@ -26,8 +26,7 @@ from ragviz.judging.planning import Item, Keep, Plan
 from ragviz.judging.step import State, bounded
 from ragviz.judging.steps import STEPS
 from ragviz.models.chat import ModelClient
-from ragviz.models.requests import Completion, Request
-from ragviz.models.spending import Spending
+from ragviz.models.requests import Completion, Request, Spending
 from ragviz.targets import citations
 from ragviz.text import language, words
 

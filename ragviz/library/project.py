@@ -33,11 +33,11 @@ from ragviz.library.arguments import with_choices_of
 from ragviz.library.display import Shown
 from ragviz.library.project_results import Comparison, Documents, Experiment, Index, QuestionSet, Run
 from ragviz.questions import exchange, staleness
-from ragviz.questions.formats import files as input_files
+from ragviz.questions.formats import input_file as input_files
 from ragviz.questions.formats import set_formats
 from ragviz.runs import comparisons
 from ragviz.service import experiment_verbs, index_verbs, question_verbs, run_verbs
-from ragviz.store import disk
+from ragviz.store import database
 from ragviz.workspace import Workspace, open_workspace
 
 PathLike = str | os.PathLike[str]
@@ -313,6 +313,6 @@ def _disk_errors_explained() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if (refused := disk.explained(error)) is None:
+        if (refused := database.explained(error)) is None:
             raise
         raise refused from error

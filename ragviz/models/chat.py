@@ -38,13 +38,15 @@ from ragviz.models.requests import (
     Greetings,
     Message,
     Mode,
+    Prices,
     Reply,
     Request,
     Result,
+    Spending,
     Support,
     Usage,
+    cost,
 )
-from ragviz.models.spending import Prices, Spending, cost
 from ragviz.models.transport import Gate, Pace
 from ragviz.models.vectors import NoVector, of_unit_length
 from ragviz.text.untrusted import storable, without_keys

@@ -224,7 +224,7 @@ def add(store: Store, question_set: QuestionSet, question: Question, author: str
 
 
 def save(store: Store, question_set: QuestionSet, question: Question, version: str, edit: Edit = EDITED) -> None:
-    """Replace the question with the same id, when it still is the `version` (`codecs.version_of`) that was shown.
+    """Replace the question with the same id, when it still is the `version` (`schema.version_of`) that was shown.
 
     Raises:
         Conflict: it was changed or deleted meanwhile; nothing is written.

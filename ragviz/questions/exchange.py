@@ -18,8 +18,7 @@ from ragviz.core.progress import Progress, silent
 from ragviz.core.question_set import Edit, QuestionSet
 from ragviz.core.split import Split
 from ragviz.questions.formats import set_formats
-from ragviz.questions.formats.files import from_bytes
-from ragviz.questions.formats.input_file import InputFile, Problem
+from ragviz.questions.formats.input_file import InputFile, Problem, from_bytes
 from ragviz.questions.formats.set_formats import AUTO, Choices, Outgoing, Written
 from ragviz.store.transactions import plain_name
 from ragviz.text.counts import counted

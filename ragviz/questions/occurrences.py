@@ -23,7 +23,7 @@ from ragviz.core.span import Span
 from ragviz.questions import authoring
 from ragviz.questions.formats.located import PLACES, located
 from ragviz.questions.units import length, units
-from ragviz.store.codecs import version_of
+from ragviz.store.schema import version_of
 from ragviz.store.store import Store
 from ragviz.text import segmentation
 from ragviz.text.normal_form import HAN_RUN, folded

@@ -23,7 +23,7 @@ from ragviz.core.question_set import SYSTEM, Edit, QuestionSet
 from ragviz.core.span import Span
 from ragviz.questions.formats.located import located
 from ragviz.questions.units import length
-from ragviz.store.codecs import version_of
+from ragviz.store.schema import version_of
 from ragviz.store.store import Store
 from ragviz.store.stored_documents import reanchored
 from ragviz.text import language

@@ -10,15 +10,7 @@ from ragviz.analysis import brackets, compare, comparison_words, points
 from ragviz.analysis.compare import Comparison, MetricRow, headline, pairs
 from ragviz.core.run_info import Run
 from ragviz.metrics.registry import METRICS, title_of
-from ragviz.report import (
-    curve_plots,
-    difference_plots,
-    expense_plots,
-    leaderboard_plots,
-    pair_plots,
-    rank_plots,
-    small_multiples,
-)
+from ragviz.report import curve_plots, difference_plots, expense_plots, leaderboard_plots, pair_plots, small_multiples
 from ragviz.report.change_card import Decided
 from ragviz.report.elements import Html, element
 from ragviz.report.html_file import Figures
@@ -121,12 +113,12 @@ def _of_rankings(
         figure = expense_plots.recall_by_tokens(readings, k=k)
         yield figures.add(figure, f"{title} against tokens read", "Fair between chunks of different sizes.")
     ranks = comparison.ranks
-    ranked = [rank_plots.Ranks(name, each[each > 0], int((each == 0).sum()))
+    ranked = [curve_plots.Ranks(name, each[each > 0], int((each == 0).sum()))
               for name, each in zip(names, ranks, strict=True)]  # fmt: skip
     if len(ranked) > OVERLAID:
         figure = small_multiples.histograms(ranked, depth=depth, k=k)
     else:
-        figure = rank_plots.rank_histograms(ranked, depth=depth, k=k)
+        figure = curve_plots.rank_histograms(ranked, depth=depth, k=k)
     yield figures.add(figure, "At which rank the evidence is")
     both = points.points_of_ranks(ranks[[0, candidate]], depth)
     figure = pair_plots.rank_scatter(both, (names[0], names[candidate]), depth=depth)

@@ -8,13 +8,13 @@ import numpy as np
 
 from ragviz.analysis import evaluate, outcomes, run_verdict
 from ragviz.analysis.evaluate import Summary
-from ragviz.analysis.losses import NOT_LOST
 from ragviz.analysis.rescue import Rescue
+from ragviz.analysis.run_verdict import NOT_LOST
 from ragviz.core.question import Question
 from ragviz.core.run_info import Run
 from ragviz.metrics.registry import METRICS, label, shown_in, title_of
 from ragviz.questions import without_model
-from ragviz.report import appendix, curve_plots, plots, rank_plots, telling
+from ragviz.report import appendix, curve_plots, plots, telling
 from ragviz.report.elements import Html, element, table
 from ragviz.report.facts import estimate_fact, fact, mean_cells
 from ragviz.report.html_file import Figures, Section, document
@@ -176,10 +176,10 @@ def _questions(
 def _pictures(run: Run, summary: Summary, judgement: Judgement, figures: Figures) -> Html:
     drawn = []
     if summary.n:
-        ranks = rank_plots.Ranks("", summary.ranks[summary.ranks > 0], summary.misses)
+        ranks = curve_plots.Ranks("", summary.ranks[summary.ranks > 0], summary.misses)
         drawn.append(
             figures.add(
-                rank_plots.rank_histogram(ranks, depth=summary.depth, k=summary.k), "At which rank the evidence is"
+                curve_plots.rank_histogram(ranks, depth=summary.depth, k=summary.k), "At which rank the evidence is"
             )
         )
         places = np.arange(1, summary.depth + 1)

@@ -9,8 +9,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from ragviz.report import style
-from ragviz.report.curve_plots import Curve
-from ragviz.report.rank_plots import Ranks, rank_bins
+from ragviz.report.curve_plots import Curve, Ranks, rank_bins
 from ragviz.report.style import CONTEXT, GRID
 
 PANEL = 150

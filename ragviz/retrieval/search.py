@@ -14,7 +14,7 @@ from ragviz.core.progress import Progress, silent
 from ragviz.core.ranking import Hit, Ranking
 from ragviz.index import chunking, indexing
 from ragviz.index.damage import require_sound, sound
-from ragviz.models.spending import Spending
+from ragviz.models.requests import Spending
 from ragviz.retrieval import rerankers
 from ragviz.retrieval.reranking import AskMany, Parts, Report, reranked
 from ragviz.retrieval.retrievers import RETRIEVERS, Retriever, Sources, Texts, check_offered, needs

@@ -16,11 +16,11 @@ from ragviz.core.question import Question
 from ragviz.core.run_info import Run
 from ragviz.index import chunking, prefixes
 from ragviz.index.preview import speed_of
-from ragviz.models.spending import dollars
+from ragviz.models.requests import dollars
 from ragviz.retrieval import rerankers, search
 from ragviz.retrieval.retrievers import offered
 from ragviz.runs import measurements
-from ragviz.store.codecs import corpus_hash, questions_hash
+from ragviz.store.schema import corpus_hash, questions_hash
 from ragviz.text.counts import counted
 from ragviz.workspace import Workspace
 

@@ -26,7 +26,7 @@ from ragviz.models.chat import ModelClient
 from ragviz.models.vectors import Embedder
 from ragviz.retrieval import rerankers, retrievers, search
 from ragviz.retrieval.reranking import Report
-from ragviz.store.codecs import corpus_hash, questions_hash
+from ragviz.store.schema import corpus_hash, questions_hash
 from ragviz.targets import answering
 from ragviz.targets.target import Target
 from ragviz.targets.targets import TARGETS, check_models

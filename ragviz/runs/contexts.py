@@ -20,7 +20,7 @@ from ragviz.judging import planning
 from ragviz.metrics import rank_metrics
 from ragviz.metrics.rank_metrics import Floats, Ints, Rankings
 from ragviz.retrieval import gold
-from ragviz.store.codecs import Cuts
+from ragviz.store.schema import Cuts
 from ragviz.targets import fitting
 from ragviz.targets.target import Target
 from ragviz.workspace import Workspace

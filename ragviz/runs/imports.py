@@ -31,7 +31,7 @@ from ragviz.metrics import answers as answer_metrics
 from ragviz.questions.places import Place, Places
 from ragviz.retrieval import gold
 from ragviz.runs import choices, contexts, overviews, running
-from ragviz.store.codecs import corpus_hash, questions_hash
+from ragviz.store.schema import corpus_hash, questions_hash
 from ragviz.targets.logged_item import Log, LoggedItem
 from ragviz.text import language
 from ragviz.text.counts import counted

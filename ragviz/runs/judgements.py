@@ -7,11 +7,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ragviz.analysis import diagnose, doubts, evaluate, losses, run_verdict
+from ragviz.analysis import diagnose, doubts, evaluate, run_verdict
 from ragviz.analysis.abstention import Abstention, abstention
 from ragviz.analysis.doubts import Doubt
 from ragviz.analysis.evaluate import Summary
-from ragviz.analysis.losses import Losses
+from ragviz.analysis.run_verdict import Losses
 from ragviz.core.call import Call
 from ragviz.core.question import Question
 from ragviz.core.ranking import Retrieved
@@ -24,8 +24,7 @@ from ragviz.judging.controls import Controls
 from ragviz.metrics import answers as answer_metrics
 from ragviz.metrics.registry import label
 from ragviz.models.chat import ModelClient
-from ragviz.models.requests import Usage
-from ragviz.models.spending import dollars
+from ragviz.models.requests import Usage, dollars
 from ragviz.runs import choices, contexts, control_items, measurements
 from ragviz.targets import answering
 from ragviz.targets.targets import target_of
@@ -404,7 +403,7 @@ def losses_at(
     answered = answered_at(current, k)
     if current.knows.opaque:  # whether by evidence or by verdicts, the same stages are told
         kinds = {i: kind if kind == "unanswerable" else "reference" for i, kind in kinds.items()}
-    return losses.count({i: cause for i, cause in causes.items() if answered or i in ranked}, kinds)
+    return run_verdict.count({i: cause for i, cause in causes.items() if answered or i in ranked}, kinds)
 
 
 def made_at(current: Run, k: int) -> str:
@@ -432,7 +431,7 @@ def abstained_words(current: Run, judgement: Judgement, kinds: Mapping[str, str]
         kinds = {
             i: "single" if i in told else kind if kind == "unanswerable" else "reference" for i, kind in kinds.items()
         }
-    words = losses.abstained_words([(kinds[i], judgement.causes[i]) for i in ids], current.knows)
+    words = run_verdict.abstained_words([(kinds[i], judgement.causes[i]) for i in ids], current.knows)
     if current.knows.opaque and not abstained.unanswerable:
         return words
     rates = [] if abstained.precision is None else [f"precision {abstained.precision:.2f}"]

@@ -19,7 +19,7 @@ from ragviz.judging.work import Scheduler
 from ragviz.metrics import text as text_metrics
 from ragviz.runs import choices, contexts, running
 from ragviz.runs.imports import Recorder
-from ragviz.store.codecs import questions_hash
+from ragviz.store.schema import questions_hash
 from ragviz.targets import callables
 from ragviz.targets.callables import Called
 from ragviz.targets.endpoint import Asker

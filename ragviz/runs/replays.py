@@ -21,14 +21,13 @@ from ragviz.core.ranking import Retrieved
 from ragviz.core.run_info import Run
 from ragviz.index.unlisted import unlisted
 from ragviz.metrics import rank_metrics
-from ragviz.models.spending import dollars
+from ragviz.models.requests import dollars
 from ragviz.retrieval import listwise, rerankers, search
 from ragviz.retrieval.reranking import Report
 from ragviz.runs import alternatives, contexts, overviews, running
 from ragviz.runs.alternatives import Change, Changes, Effort, changes_of
 from ragviz.stats.clusters import Clusters
-from ragviz.store.codecs import Cuts
-from ragviz.store.schema import decoded, plain
+from ragviz.store.schema import Cuts, decoded, plain
 from ragviz.workspace import Workspace
 
 BATCH = 100

@@ -22,7 +22,7 @@ from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.judging import controls, forecast, planning, work
 from ragviz.metrics import answers as answer_metrics
 from ragviz.models.refusals import Breaker
-from ragviz.models.spending import Ledger, Spending
+from ragviz.models.requests import Ledger, Spending
 from ragviz.retrieval import listwise, rerankers, search
 from ragviz.retrieval.reranking import AskMany, Report
 from ragviz.retrieval.retrievers import Retriever

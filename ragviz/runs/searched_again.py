@@ -26,7 +26,7 @@ from ragviz.models.vectors import Vectors
 from ragviz.retrieval import search
 from ragviz.retrieval.retrievers import FUSED_DEPTH, fuse
 from ragviz.runs import measurements
-from ragviz.store.codecs import corpus_hash, questions_hash
+from ragviz.store.schema import corpus_hash, questions_hash
 from ragviz.text.counts import first
 from ragviz.workspace import Workspace
 

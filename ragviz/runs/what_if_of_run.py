@@ -10,9 +10,9 @@ import numpy as np
 from ragviz.analysis import approximation, evaluate, fusion, risk_coverage
 from ragviz.analysis import what_if as reading_off
 from ragviz.analysis.approximation import Losses
+from ragviz.analysis.evaluate import cluster_words
 from ragviz.analysis.fusion import Candidates
 from ragviz.analysis.risk_coverage import Cases, Confidence
-from ragviz.analysis.scope import cluster_words
 from ragviz.analysis.what_if import Choices, Effect, Reading
 from ragviz.core.errors import UsageError
 from ragviz.core.index_info import IndexInfo

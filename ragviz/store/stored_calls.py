@@ -19,7 +19,7 @@ from ragviz.store.transactions import Repository, Transactions, upsert
 from ragviz.text.untrusted import storable
 
 if TYPE_CHECKING:
-    from ragviz.models.spending import Prices
+    from ragviz.models.requests import Prices
 
 
 class StoredCache(Repository):
@@ -111,7 +111,7 @@ class StoredPrices(Repository):
                 same price since it was as in `before`.
 
         """
-        from ragviz.models.spending import merged_prices
+        from ragviz.models.requests import merged_prices
 
         for name, pair in prices.items():
             if not name.strip() or storable(name) != name or not all(0 <= price < 1e6 for price in pair):

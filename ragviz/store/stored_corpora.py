@@ -14,8 +14,8 @@ from ragviz.core.document import Corpus
 from ragviz.core.errors import UsageError
 from ragviz.core.index_info import IndexInfo, IndexStatus
 from ragviz.store import schema, stored_experiments, stored_questions, stored_runs
-from ragviz.store.codecs import Cuts, columns
 from ragviz.store.database import repeated
+from ragviz.store.schema import Cuts, columns
 from ragviz.store.stored_documents import NO_FILES
 from ragviz.store.transactions import NamedRecords, count_change, drop_count, insert
 

@@ -23,9 +23,9 @@ from ragviz.core.errors import Deleted, NotFoundError, UsageError
 from ragviz.core.question import Question
 from ragviz.core.question_set import SYSTEM, Edit
 from ragviz.core.span import Span
-from ragviz.store import codecs, schema
-from ragviz.store.codecs import columns, record
+from ragviz.store import schema
 from ragviz.store.database import reading, repeated
+from ragviz.store.schema import columns, record
 from ragviz.store.stored_versions import record_version
 from ragviz.store.transactions import (
     BATCH,
@@ -278,7 +278,7 @@ class StoredEvidence(Repository):
         replacements = {row.id: names.get(row.name) for row in rows if row.status == "replaced"}
         document_of = lru_cache(maxsize=8)(partial(self._document_now, corpus_id))
         for row in self._questions(corpus_id):
-            question = codecs.question_from_json(row.body)
+            question = schema.question_from_json(row.body)
             successors = {
                 span.document_id: replacements.get(span.document_id)
                 for group in question.evidence
@@ -287,7 +287,7 @@ class StoredEvidence(Repository):
             }
             moved = reanchored(question, successors, document_of)
             if moved != question:
-                yield {"set": row.set_id, "question": row.id, "old": row.body, "new": codecs.question_to_json(moved)}
+                yield {"set": row.set_id, "question": row.id, "old": row.body, "new": schema.question_to_json(moved)}
 
     def _document_now(self, corpus_id: str, document_id: str) -> Document:
         """Return a document of `rows` above; `Overtaken` when another process has deleted it since they were read."""
@@ -388,7 +388,7 @@ def _move(connection: Connection, moves: Sequence[Mapping[str, str]], author: st
     named: dict[str, set[str]] = {}
     for values in moves:
         before.setdefault(values["set"], {})[values["question"]] = values["old"]
-        named.setdefault(values["set"], set()).update(documents_in([codecs.question_from_json(values["new"])]))
+        named.setdefault(values["set"], set()).update(documents_in([schema.question_from_json(values["new"])]))
     for set_id, bodies in before.items():
         count_change(connection, set_id)
         record_version(

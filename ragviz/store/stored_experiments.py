@@ -12,8 +12,8 @@ from sqlalchemy.engine import Connection, Row
 from ragviz.core.errors import UsageError
 from ragviz.core.experiment import Cell, Confirmation, Experiment
 from ragviz.store import schema
-from ragviz.store.codecs import columns, record
 from ragviz.store.database import repeated
+from ragviz.store.schema import columns, record
 from ragviz.store.transactions import NamedRecords, count_change, drop_count, insert, require, taken
 
 

@@ -12,8 +12,8 @@ from ragviz.core.digests import new_id
 from ragviz.core.errors import NotFoundError
 from ragviz.core.job import Job
 from ragviz.store import schema
-from ragviz.store.codecs import record
 from ragviz.store.database import repeated
+from ragviz.store.schema import record
 from ragviz.store.transactions import Repository, is_text
 from ragviz.text.untrusted import storable
 

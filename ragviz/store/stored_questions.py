@@ -18,9 +18,9 @@ from ragviz.core.progress import Progress, silent
 from ragviz.core.question import ASKED, Question
 from ragviz.core.question_set import DELETED, EDITED, Comment, Edit, QuestionSet
 from ragviz.core.split import SIDES, Side, Split
-from ragviz.store import codecs, schema
-from ragviz.store.codecs import columns, record
+from ragviz.store import schema
 from ragviz.store.database import repeated
+from ragviz.store.schema import columns, record
 from ragviz.store.stored_documents import StoredEvidence, add_missing, documents_in, mark_gone, mention
 from ragviz.store.stored_versions import last_sides, record_version
 from ragviz.store.transactions import (
@@ -124,10 +124,10 @@ class StoredQuestions(Repository):
         mine = sa.and_(table.c.set_id == set_id, table.c.id == question.id)
         with self._transactions.writing() as connection:
             row = connection.execute(sa.select(table.c.body, table.c.split).where(mine)).first()
-            current = codecs.question(row.body, row.split) if row is not None else None
-            if row is None or current is None or codecs.version_of(current) != version:
+            current = schema.question(row.body, row.split) if row is not None else None
+            if row is None or current is None or schema.version_of(current) != version:
                 return False, current
-            body = codecs.question_to_json(question)
+            body = schema.question_to_json(question)
             # Another process may have written since: only the version that was read is replaced.
             update = table.update().where(mine, table.c.body == row.body).values(status=question.status, body=body)
             if connection.execute(update).rowcount != 1:
@@ -156,21 +156,21 @@ class StoredQuestions(Repository):
         table = schema.questions.c
         query = sa.select(table.body, table.split).where(table.set_id == set_id).order_by(table.position)
         rows = self._rows(query) if ids is None else self._transactions.rows_of(query, table.id, ids)
-        return [codecs.question(row.body, row.split) for row in rows]
+        return [schema.question(row.body, row.split) for row in rows]
 
     def decoded(
-        self, set_id: str, known: Mapping[str, codecs.StoredQuestion] = MappingProxyType({})
-    ) -> dict[str, codecs.StoredQuestion]:
+        self, set_id: str, known: Mapping[str, schema.StoredQuestion] = MappingProxyType({})
+    ) -> dict[str, schema.StoredQuestion]:
         """Return all questions of a set by id, in order; of those that are as they were in `known`, the same objects.
 
         Decoding takes most of the time of reading: of a set that was read before, only what has changed is decoded.
         """
-        table, read = schema.questions, dict[str, codecs.StoredQuestion]()
+        table, read = schema.questions, dict[str, schema.StoredQuestion]()
         query = sa.select(table.c.id, table.c.body, table.c.split).where(table.c.set_id == set_id)
         for row in self._rows(query.order_by(table.c.position)):
             stored = known.get(row.id)
             if stored is None or (stored.body, stored.split) != (row.body, row.split):
-                stored = codecs.StoredQuestion(row.body, row.split, codecs.question(row.body, row.split))
+                stored = schema.StoredQuestion(row.body, row.split, schema.question(row.body, row.split))
             read[row.id] = stored
         return read
 
@@ -211,7 +211,7 @@ def _write(
             position = places.get(question.id, fresh)
             fresh += position == fresh
             side = question.split if split else sides.get(question.id, "")
-            body = codecs.question_to_json(question)
+            body = schema.question_to_json(question)
             place = {"set_id": set_id, "id": question.id, "position": position, "split": side}
             rows.append(place | {"status": question.status, "body": body})
             if before[question.id] != body:

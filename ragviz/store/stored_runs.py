@@ -21,9 +21,9 @@ from ragviz.core.ranking import Ranking, Retrieved
 from ragviz.core.run_info import Run
 from ragviz.core.score import Score
 from ragviz.core.verdict import EvaluatedAnswer
-from ragviz.store import codecs, schema
-from ragviz.store.codecs import columns
+from ragviz.store import schema
 from ragviz.store.database import reading, repeated
+from ragviz.store.schema import columns
 from ragviz.store.stored_documents import StoredEvidence, documents_in, mention
 from ragviz.store.transactions import (
     NamedRecords,
@@ -259,7 +259,7 @@ class StoredJudgements(Repository):
         ids = [answer.question.id for answer, _ in evaluated]
         bodies = [
             {"run_id": run_id, "question_id": answer.question.id}
-            | {"failed": bool(answer.failures), "body": codecs.evaluated_to_json(answer)}
+            | {"failed": bool(answer.failures), "body": schema.evaluated_to_json(answer)}
             for answer, _ in evaluated
         ]
         scores = [
@@ -278,7 +278,7 @@ class StoredJudgements(Repository):
         rows = self._rows(sa.select(table.question_id, table.body).where(table.run_id == run_id))
         bodies = {row.question_id: row.body for row in rows}
         return {
-            q.id: codecs.evaluated_from_json(without_keys(bodies[q.id], keys), q) for q in questions if q.id in bodies
+            q.id: schema.evaluated_from_json(without_keys(bodies[q.id], keys), q) for q in questions if q.id in bodies
         }
 
     def all(
@@ -295,8 +295,8 @@ class StoredJudgements(Repository):
         if question_ids is not None:
             query = query.where(table.question_id.in_(list(question_ids)))
         return {
-            row.question_id: codecs.evaluated_from_json(
-                without_keys(row.body, keys), codecs.question_from_json(row.question)
+            row.question_id: schema.evaluated_from_json(
+                without_keys(row.body, keys), schema.question_from_json(row.question)
             )
             for row in self._rows(query)
         }
@@ -354,7 +354,7 @@ class StoredRankings(Repository):
         table = schema.results
         mine = sa.and_(table.c.run_id == run_id, table.c.question_id == sa.bindparam("of"))
         values = [
-            {"of": q.id, "asked": codecs.question_to_json(q), "found": {"groups": r.gold, "grades": r.grades}}
+            {"of": q.id, "asked": schema.question_to_json(q), "found": {"groups": r.gold, "grades": r.grades}}
             for q, r in results
         ]
         update = table.update().where(mine).values(question=sa.bindparam("asked"), gold=sa.bindparam("found"))
@@ -403,7 +403,7 @@ class StoredRankings(Repository):
         """Return a run's questions as they were asked, in order."""
         table = schema.results.c
         rows = self._rows(sa.select(table.question).where(table.run_id == run_id).order_by(table.position))
-        return [codecs.question_from_json(row.question) for row in rows]
+        return [schema.question_from_json(row.question) for row in rows]
 
 
 def chunk_ids(connection: Connection, run_id: str) -> list[str]:
@@ -431,7 +431,7 @@ def _write(connection: Connection, run_id: str, results: Sequence[tuple[int, Que
             "run_id": run_id,
             "question_id": question.id,
             "position": position,
-            "question": codecs.question_to_json(question),
+            "question": schema.question_to_json(question),
             "chunks": np.array([numbers[i] for i in result.ranking.ids], "<u4").tobytes(),
             "scores": np.array(result.ranking.scores, "<f8").tobytes(),
             "gold": {"groups": result.gold, "grades": result.grades},

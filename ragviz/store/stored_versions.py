@@ -12,7 +12,7 @@ from sqlalchemy.engine import Connection, Row
 from ragviz.core.question import Question
 from ragviz.core.question_set import SYSTEM, Edit, QuestionChange, SetVersion
 from ragviz.core.split import Split
-from ragviz.store import codecs, schema
+from ragviz.store import schema
 from ragviz.store.transactions import Repository, batches, insert
 
 UNDO = "undo:"
@@ -89,7 +89,7 @@ def _version(row: Row[Any], questions: int) -> SetVersion:
 
 
 def _question(body: str) -> Question | None:
-    return codecs.question_from_json(body) if body else None
+    return schema.question_from_json(body) if body else None
 
 
 def record_version(

@@ -12,8 +12,8 @@ from sqlalchemy.engine import Connection, Engine, Row
 
 from ragviz.core.errors import Deleted, NotFoundError, UsageError
 from ragviz.store import schema
-from ragviz.store.codecs import record
 from ragviz.store.database import reading, repeated, writing
+from ragviz.store.schema import record
 from ragviz.text.untrusted import storable
 
 T = TypeVar("T")

@@ -16,9 +16,9 @@ import streamlit as st
 from ragviz.analysis import evaluate
 from ragviz.analysis.compare import Comparison
 from ragviz.analysis.evaluate import Band, Slice, Summary
-from ragviz.analysis.losses import Losses
 from ragviz.analysis.pooled import Pooled
 from ragviz.analysis.rescue import Rescue
+from ragviz.analysis.run_verdict import Losses
 from ragviz.core.document import Corpus
 from ragviz.core.experiment import Experiment
 from ragviz.core.index_info import IndexInfo
@@ -38,7 +38,7 @@ from ragviz.runs import (
     replays,
 )
 from ragviz.runs.overviews import Overview
-from ragviz.store.codecs import StoredQuestion
+from ragviz.store.schema import StoredQuestion
 from ragviz.text.former_documents import UNKNOWN
 from ragviz.workspace import Workspace, open_workspace
 

@@ -16,7 +16,7 @@ from ragviz.analysis.compare import Comparison, Delta, MetricRow
 from ragviz.analysis.evaluate import CURVES
 from ragviz.core.run_info import Run
 from ragviz.metrics.registry import METRICS, title_of
-from ragviz.report import curve_plots, difference_plots, expense_plots, leaderboard_plots, rank_plots, small_multiples
+from ragviz.report import curve_plots, difference_plots, expense_plots, leaderboard_plots, small_multiples
 from ragviz.runs import comparisons, moved_questions
 from ragviz.runs.overviews import Overview
 from ragviz.stats.standings import Standing
@@ -477,13 +477,13 @@ def histograms(shown: Compared) -> None:
     comparison = shown.comparison
     heading.section("Rank histograms")
     runs = [
-        rank_plots.Ranks(run, ranks[ranks > 0], int((ranks == 0).sum()))
+        curve_plots.Ranks(run, ranks[ranks > 0], int((ranks == 0).sum()))
         for run, ranks in zip(distinct(comparison.runs, 28), comparison.ranks, strict=True)
     ]
     if len(runs) > OVERLAID:
         drawn = small_multiples.histograms(runs, depth=comparison.depth, k=comparison.k)
     else:
-        drawn = rank_plots.rank_histograms(runs, depth=comparison.depth, k=comparison.k, height=300)
+        drawn = curve_plots.rank_histograms(runs, depth=comparison.depth, k=comparison.k, height=300)
     figure.draw(drawn, "histograms")
 
 

@@ -12,7 +12,7 @@ from ragviz.core.document import Corpus
 from ragviz.core.index_info import IndexInfo
 from ragviz.core.question_set import QuestionSet
 from ragviz.generation import makers, pipeline, plan, plan_record
-from ragviz.models import spending
+from ragviz.models import requests
 from ragviz.questions import sets as question_sets
 from ragviz.questions.question_types import STYLES, TYPE_TITLES, TYPES
 from ragviz.service import question_verbs
@@ -218,7 +218,7 @@ def _yields(yields: Sequence[Mapping[str, Any]]) -> None:
                 else {}
             ),
             **({"Tokens": [row["prompt_tokens"] + row["completion_tokens"] for row in yields]} if paid else {}),
-            **({"Cost": [spending.dollars(row["dollars"]) for row in yields]} if priced else {}),
+            **({"Cost": [requests.dollars(row["dollars"]) for row in yields]} if priced else {}),
             "Missing because": [row["why missing"] for row in yields],
             "Rejected because": [row["reasons"] for row in yields],
         }

@@ -14,7 +14,7 @@ from ragviz.core.document import Corpus
 from ragviz.core.job import Job
 from ragviz.core.question_set import QuestionSet
 from ragviz.questions import exchange
-from ragviz.questions.formats import files, set_formats
+from ragviz.questions.formats import input_file, set_formats
 from ragviz.service import question_verbs
 from ragviz.text.markup import plain
 from ragviz.ui import address, cache, job_panel, presses, wording
@@ -83,7 +83,7 @@ def _import(corpus: Corpus, given: Sequence[tuple[str, bytes]], chosen: Mapping[
     workspace, name = cache.workspace(), str(chosen["name"])
     is_small = sum(len(data) for _, data in given) <= AT_ONCE
     if is_small and workspace.store.corpora.holdings(corpus.id)["documents"] <= FEW_DOCUMENTS:
-        brought = [file for each, data in given for file in files.from_bytes(each, data)]
+        brought = [file for each, data in given for file in input_file.from_bytes(each, data)]
         with presses.once("import-questions"):
             outcome = exchange.import_files(
                 workspace, corpus, brought, name, str(chosen["format"]), exchange.choices_of(chosen)

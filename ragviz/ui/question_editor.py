@@ -14,7 +14,7 @@ from ragviz.core.question_set import Edit, QuestionSet
 from ragviz.core.span import Span
 from ragviz.questions import authoring, occurrences, sets
 from ragviz.questions.question_types import STYLE_TITLES, TYPE_TITLES
-from ragviz.store.codecs import version_of
+from ragviz.store.schema import version_of
 from ragviz.text import markup
 from ragviz.text.former_documents import UNKNOWN
 from ragviz.text.markup import plain, shortened

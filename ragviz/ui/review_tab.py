@@ -14,7 +14,7 @@ from ragviz.core.question import Question, QuestionStatus
 from ragviz.core.question_set import Edit, QuestionSet, SetVersion
 from ragviz.questions import authoring, staleness
 from ragviz.questions.question_types import STYLE_TITLES, TYPE_TITLES, said_of
-from ragviz.store.codecs import version_of
+from ragviz.store.schema import version_of
 from ragviz.text import markup
 from ragviz.text.former_documents import UNKNOWN
 from ragviz.text.markup import plain

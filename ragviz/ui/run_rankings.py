@@ -8,13 +8,13 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from ragviz.analysis import diagnose, losses, outcomes
+from ragviz.analysis import diagnose, outcomes, run_verdict
 from ragviz.analysis.evaluate import Part, Slice, Summary, part_title
 from ragviz.analysis.pooled import Bounds, Corrected, Pooled
 from ragviz.core.question import Question
 from ragviz.core.run_info import Run
 from ragviz.metrics.registry import METRICS, title_of
-from ragviz.report import curve_plots, plots, rank_plots
+from ragviz.report import curve_plots, plots
 from ragviz.runs import judgements
 from ragviz.text.markup import plain, without_middle
 from ragviz.ui import address, cache, question_table
@@ -44,9 +44,9 @@ def histogram(summary: Summary, key: str) -> None:
     def clicked() -> None:
         question_table.list_clicked("rank", question_table.rank_words(figure.clicked(st.session_state[bars])))
 
-    ranks = rank_plots.Ranks("", summary.ranks[summary.ranks > 0], summary.misses)
+    ranks = curve_plots.Ranks("", summary.ranks[summary.ranks > 0], summary.misses)
     selected = question_table.rank_pair(st.query_params.get("rank"), summary.depth)
-    drawn = rank_plots.rank_histogram(ranks, depth=summary.depth, k=summary.k, selected=selected)
+    drawn = curve_plots.rank_histogram(ranks, depth=summary.depth, k=summary.k, selected=selected)
     figure.draw(drawn, bars, on_select=clicked)
 
 
@@ -89,7 +89,7 @@ def waterfall(run: Run, summary: Summary, key: str) -> None:
     st.caption(lost_words(run, cache.lost(run, k), k, requested if requested in diagnose.CAUSES else ""))
 
 
-def lost_words(run: Run, lost: losses.Losses, k: int, chosen: str) -> str:
+def lost_words(run: Run, lost: run_verdict.Losses, k: int, chosen: str) -> str:
     """Return what the `chosen` cause of loss means, "": the one to blame; and what was lost without evidence."""
     words = ""
     if name := chosen or lost.blames or ("" if lost.greatest else "fine"):

@@ -19,7 +19,7 @@ from ragviz.core.question import Question, QuestionStyle, QuestionType
 from ragviz.core.question_set import Edit, QuestionSet
 from ragviz.core.span import Evidence, Span
 from ragviz.questions import authoring, interchange
-from ragviz.store.codecs import version_of
+from ragviz.store.schema import version_of
 from ragviz.store.store import Store
 from ragviz.text.markup import plain
 from ragviz.ui import wording

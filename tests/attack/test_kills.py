@@ -40,7 +40,7 @@ from ragviz.index import deletion, indexing
 from ragviz.jobs import worker
 from ragviz.questions import authoring, exchange
 from ragviz.runs import imports, running
-from ragviz.store import codecs, schema
+from ragviz.store import schema
 from ragviz.targets import logged_file
 from ragviz.workspace import Workspace
 from tests.attack import WHOLE, seeds
@@ -198,7 +198,7 @@ def edit_question(workspace: Workspace, _: Path) -> None:
     question_set = workspace.store.sets.get("q")
     question = authoring.question_of(workspace.store, question_set, "q1")
     changed = authoring.changed(question, text="What hums?")
-    authoring.save(workspace.store, question_set, changed, codecs.version_of(question))
+    authoring.save(workspace.store, question_set, changed, schema.version_of(question))
 
 
 def import_run(workspace: Workspace, _: Path) -> None:

@@ -30,7 +30,7 @@ from ragviz.judging import banks, claims, comparison, context, step, work
 from ragviz.models import repair, replies
 from ragviz.models.chat import ModelClient
 from ragviz.runs import choices
-from ragviz.store.codecs import evaluated_to_json
+from ragviz.store.schema import evaluated_to_json
 from ragviz.targets import answering
 from ragviz.targets.closed_book import FROM_KNOWLEDGE
 from ragviz.targets.retrieved_chunks import FROM_CONTEXTS

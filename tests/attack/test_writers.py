@@ -20,7 +20,7 @@ from ragviz.core.recording import Recording
 from ragviz.core.score import Score
 from ragviz.core.span import Span
 from ragviz.core.verdict import EvaluatedAnswer
-from ragviz.store.codecs import version_of
+from ragviz.store.schema import version_of
 from ragviz.store.store import Store, open_store, sqlite_url
 from ragviz.store.stored_questions import StoredQuestions
 from tests.attack import seeds

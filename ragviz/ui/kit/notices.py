@@ -13,7 +13,7 @@ from ragviz.core import addresses
 from ragviz.core.errors import RagvizError
 from ragviz.core.index_info import IndexInfo
 from ragviz.index import deletion, indexing
-from ragviz.store import disk
+from ragviz.store import database
 from ragviz.text.markup import plain, sentence
 from ragviz.text.untrusted import without_keys
 from ragviz.ui import address, cache
@@ -38,7 +38,7 @@ def errors_shown() -> Iterator[None]:
     except RagvizError as error:
         st.error(sentence(str(error)))
     except Exception as error:
-        if isinstance(error, OSError) and (explained := disk.explained(error)) is not None:
+        if isinstance(error, OSError) and (explained := database.explained(error)) is not None:
             st.error(plain(str(explained)))
             return
         log.error("A defect in ragviz\n%s", _traceback())
