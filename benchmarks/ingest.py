@@ -15,10 +15,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from ragviz.core.document import Corpus
+from ragviz.core.document import Corpus, Span
 from ragviz.core.question import Question
 from ragviz.core.settings import Settings
-from ragviz.core.span import Span
 from ragviz.documents import corpora
 from ragviz.workspace import Workspace
 

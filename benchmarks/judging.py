@@ -33,11 +33,10 @@ import numpy as np
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from ragviz.core.chunk import Chunk  # noqa: E402
 from ragviz.core.configuration import RunConfig  # noqa: E402
+from ragviz.core.document import Chunk, Span  # noqa: E402
 from ragviz.core.question import Question  # noqa: E402
 from ragviz.core.score import Score  # noqa: E402
-from ragviz.core.span import Span  # noqa: E402
 from ragviz.core.verdict import EvaluatedAnswer  # noqa: E402
 from ragviz.judging import banks, planning, work  # noqa: E402
 from ragviz.judging.step import State  # noqa: E402

@@ -33,12 +33,11 @@ from streamlit.runtime.scriptrunner import ScriptRunner
 from streamlit.testing.v1 import AppTest
 
 from ragviz.core.call import Call
-from ragviz.core.chunk import Chunk
 from ragviz.core.configuration import IndexConfig, RunConfig
+from ragviz.core.document import Chunk, Span
 from ragviz.core.question import Question
 from ragviz.core.ranking import Ranking, Retrieved
 from ragviz.core.recording import Context, Recording
-from ragviz.core.span import Span
 from ragviz.core.verdict import Bank, BankItem, Claim, ClaimVerdict, EvaluatedAnswer, Matrix
 from ragviz.documents import corpora
 from ragviz.metrics import answers as answer_metrics

@@ -14,10 +14,9 @@ from collections.abc import Callable
 import numpy as np
 import pytrec_eval
 
-from ragviz.core.chunk import Chunk
 from ragviz.core.digests import digest
+from ragviz.core.document import Chunk, Evidence, Span
 from ragviz.core.ranking import Ranking, Retrieved
-from ragviz.core.span import Evidence, Span
 from ragviz.metrics.characters import measure_characters
 from ragviz.metrics.rank_metrics import measure, read
 from ragviz.metrics.registry import METRICS

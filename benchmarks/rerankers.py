@@ -20,8 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from ragviz import sample
-from ragviz.core.configuration import IndexConfig, RunConfig
-from ragviz.core.run_info import Run
+from ragviz.core.configuration import IndexConfig, Run, RunConfig
 from ragviz.core.settings import Settings
 from ragviz.documents import corpora
 from ragviz.index import indexing

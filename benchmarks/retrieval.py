@@ -34,7 +34,7 @@ import numpy as np
 from ragviz.backends.elastic_requests import chunk_source, knn_body
 from ragviz.backends.exact import MOST_QUERIES, SCORE_BYTES
 from ragviz.backends.protocol import Index
-from ragviz.core.chunk import Chunk
+from ragviz.core.document import Chunk
 from ragviz.core.ranking import Ranking
 from ragviz.models.vectors import Vectors
 from ragviz.workspace import open_index

@@ -7,9 +7,9 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from ragviz.core.configuration import IndexInfo
 from ragviz.core.document import Corpus, Document, DocumentInfo
 from ragviz.core.errors import UsageError
-from ragviz.core.index_info import IndexInfo
 from ragviz.core.job import Job
 from ragviz.documents import corpora, parsing
 from ragviz.documents.kinds import KINDS

@@ -6,8 +6,8 @@ import pandas as pd
 import streamlit as st
 
 from ragviz import sample
+from ragviz.core.configuration import Run
 from ragviz.core.document import Corpus
-from ragviz.core.run_info import Run
 from ragviz.metrics.registry import METRICS
 from ragviz.runs import overviews
 from ragviz.service import corpus_verbs

@@ -7,12 +7,10 @@ import numpy as np
 import streamlit as st
 
 from ragviz.backends.elastic_requests import OPTIONS
-from ragviz.core.chunk import Chunk
-from ragviz.core.configuration import NO_EMBEDDER, REMOTE, IndexConfig
-from ragviz.core.document import Corpus, DocumentInfo
+from ragviz.core.configuration import NO_EMBEDDER, REMOTE, IndexConfig, IndexInfo
+from ragviz.core.document import Chunk, Corpus, DocumentInfo
 from ragviz.core.errors import RagvizError, UsageError
 from ragviz.core.fields import fields_of
-from ragviz.core.index_info import IndexInfo
 from ragviz.index import chunking, damage, deletion, indexing, prefixes
 from ragviz.index import preview as cutting
 from ragviz.index.chunking import CHUNKERS
@@ -178,8 +176,9 @@ def card(info: IndexInfo) -> None:
             f"{f'{info.dims} dimensions' if info.dims else 'BM25 only'} · {size(info)} · "
             f"{wording.ago(info.built or info.created)}"
         )
-    if paid := indexing.cost_words(*store.payments.of(info.id)):
-        st.caption(plain(f"So far {paid}"))
+    paid = store.payments.of(info.id)
+    if words := indexing.cost_words(paid.calls, paid.dollars):
+        st.caption(plain(f"So far {words}"))
     try:
         broken, unknown = damage.damage(workspace, info), ""
     except RagvizError as error:

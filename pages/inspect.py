@@ -2,7 +2,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from ragviz.core.run_info import Run
+from ragviz.core.configuration import Run
 from ragviz.core.verdict import EvaluatedAnswer, Matrix
 from ragviz.runs import moved_questions
 from ragviz.text.markup import plain

@@ -68,9 +68,9 @@ def set_tiles(question_set: QuestionSet, names: dict[str, str]) -> None:
         by_side = [f"{question_set.sides.get(side, 0):,} {side}" for side in SIDES]
         neither = question_set.sides.get("", 0)
         note = " · ".join([*by_side, *([f"{neither:,} on neither side"] if neither else []), note])
-    calls, paid = store.payments.of(question_set.id)
-    note += f" · {wording.counted(calls, 'model call')}" if calls else ""
-    note += f", {requests.dollars(paid)} paid" if paid else ""  # none without a price
+    paid = store.payments.of(question_set.id)
+    note += f" · {wording.counted(paid.calls, 'model call')}" if paid.calls else ""
+    note += f", {requests.dollars(paid.dollars)} paid" if paid.dollars else ""  # none without a price
     said = [f"{by_status[status]:,}\u00a0{status}" for status in ("proposed", "rejected", "quarantined")]
     judged = ", ".join(said if by_status["quarantined"] else said[:2])
     counted = [f"{by_kind[kind]:,} {words}" for kind, words in KIND_TITLES.items() if by_kind[kind]]

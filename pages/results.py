@@ -7,7 +7,7 @@ import streamlit as st
 
 from ragviz.analysis import evaluate, outcomes, run_verdict
 from ragviz.analysis.evaluate import Summary
-from ragviz.core.run_info import Run
+from ragviz.core.configuration import Run
 from ragviz.index import chunking
 from ragviz.metrics.registry import METRICS, label, shown_in
 from ragviz.questions import without_model
@@ -193,13 +193,17 @@ if judgement.statuses:
         with st.container(gap="xxsmall"):
             run_scores.answer_line(run, judgement)
         run_scores.judge_panel(run, judgement)
-elif judgement.paid[0]:
+elif judgement.paid.calls:
     st.caption(plain(judgements.cost_words(judgement)))
 run_scores.reranking_line(run)
 if chosen_here := measurements.chosen_words(run):
     st.caption(f":orange[▲] {plain(chosen_here)}")
-if unranked := measurements.unranked_words(run):
-    st.caption(unranked)
+unranked = measurements.unranked_words(run)
+for told in filter(None, (unranked, measurements.agreement_words(run))):
+    st.caption(plain(told))
+if unranked and run.knows.opaque and "reference" in cache.kinds(run).values():
+    questions = run.provenance["questions"]
+    address.link("questions", "Find the evidence in the documents", set=questions, tab="Find evidence")
 figure.draw_so_far("results")
 parts = {
     "Overview": overview,

@@ -6,20 +6,18 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from ragviz.core.configuration import REMOTE, RunConfig
+from ragviz.core.configuration import REMOTE, IndexInfo, Run, RunConfig
 from ragviz.core.digests import digest
 from ragviz.core.errors import RagvizError, UsageError
 from ragviz.core.fields import Field, fields_of
-from ragviz.core.index_info import IndexInfo
 from ragviz.core.question_set import QuestionSet
-from ragviz.core.run_info import Run
 from ragviz.index import indexing
 from ragviz.jobs import queue
 from ragviz.metrics.answers import ANSWER_METRICS, measured
 from ragviz.questions import splits
 from ragviz.retrieval import rerankers
 from ragviz.retrieval.retrievers import RETRIEVERS, needs, offered
-from ragviz.runs import imports, running
+from ragviz.runs import imports, judgements, running
 from ragviz.service import run_verbs
 from ragviz.store import stored_calls
 from ragviz.targets import logged_file
@@ -267,9 +265,9 @@ def cost(config: RunConfig) -> None:
         tiles.tile("Retrievals", f"{n:,}", f"over {wording.counted(index.chunks, 'chunk')}")
         if not asks:
             embeds = "embedder" in needs(config.retriever) and index.config.embedder.startswith(REMOTE)
-            tiles.tile("Model calls", "0", "except embeddings" if embeds else "no cost")
+            tiles.tile("Calls to pay", "0", "except embeddings" if embeds else "no cost")
         elif forecast is None:
-            tiles.tile("Model calls", "–", "not estimated yet")
+            tiles.tile("Calls to pay", "–", "not estimated yet")
         else:
             tiles.forecast(forecast)
     if forecast is not None:
@@ -366,6 +364,8 @@ def outcome() -> None:
     )
     with notices.closable("close-run", lambda: job_panel.dismiss(job)):
         st.markdown(f"**Run {plain(job.result['run'])} is done.**{failures if failed else ''}")
+        if done := store.runs.find(job.result["run"]):
+            st.caption(plain(judgements.cost_words(cache.judgement(done))))
         if st.button("Open results", type="primary"):
             job_panel.dismiss(job)
             address.go_to("results", run=job.result["run"], k=None)

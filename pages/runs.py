@@ -2,8 +2,8 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from ragviz.core.configuration import Run
 from ragviz.core.digests import digest
-from ragviz.core.run_info import Run
 from ragviz.jobs import queue
 from ragviz.runs import overviews
 from ragviz.text.markup import plain

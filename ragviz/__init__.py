@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ragviz.core.errors import RagvizError
     from ragviz.library.project import Project, open  # noqa: A004
-    from ragviz.library.project_results import Comparison, Documents, Index, QuestionSet, Run
+    from ragviz.library.project_results import Comparison, Documents, Index, QuestionSet, Run, check
 
 __version__ = "0.1.0"
-__all__ = ["Comparison", "Documents", "Index", "Project", "QuestionSet", "RagvizError", "Run", "open"]
+__all__ = ["Comparison", "Documents", "Index", "Project", "QuestionSet", "RagvizError", "Run", "check", "open"]
 
 if not TYPE_CHECKING:  # else mypy would take any name for one of these
     _FILES = {

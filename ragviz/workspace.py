@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from urllib.parse import urlsplit
 
 from ragviz.core import addresses
-from ragviz.core.configuration import NO_EMBEDDER, REMOTE, Backend, IndexConfig
+from ragviz.core.configuration import NO_EMBEDDER, REMOTE, Backend, IndexConfig, IndexInfo
 from ragviz.core.errors import RagvizError, UsageError
-from ragviz.core.index_info import IndexInfo
 from ragviz.core.progress import Progress, silent
 from ragviz.core.settings import Settings, settings
 from ragviz.core.stopping import current

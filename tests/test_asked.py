@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from ragviz.core.configuration import IndexConfig
+from ragviz.core.document import Span
 from ragviz.core.question import Question
 from ragviz.core.settings import Settings
-from ragviz.core.span import Span
 from ragviz.documents import corpora
 from ragviz.health import demand, log_clusters
 from ragviz.index import indexing

@@ -9,10 +9,10 @@ from ragviz.analysis.evaluate import (
     summarise,
 )
 from ragviz.cli import console
+from ragviz.core.document import Span
 from ragviz.core.question import Question
 from ragviz.core.ranking import Ranking, Retrieved
 from ragviz.core.score import Score
-from ragviz.core.span import Span
 from ragviz.health import effects
 from ragviz.stats import intervals
 from ragviz.stats.clusters import clusters_of, numbered

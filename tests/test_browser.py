@@ -28,7 +28,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, WebSocketRoute, expect, sync_playwright
 
 from ragviz import sample
-from ragviz.core.chunk import Chunk
+from ragviz.core.document import Chunk
 from ragviz.core.job import Job
 from ragviz.core.verdict import Claim, ClaimVerdict, Matrix
 from ragviz.judging.texts import sentences_of

@@ -9,13 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragviz.analysis.evaluate import breakdown, summarise
-from ragviz.core.chunk import Chunk
-from ragviz.core.document import Document
+from ragviz.core.document import Chunk, Document, Span
 from ragviz.core.question import Question
 from ragviz.core.ranking import Ranking, Retrieved
 from ragviz.core.recording import Recording
 from ragviz.core.score import Score
-from ragviz.core.span import Span
 from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.questions.interchange import documents_of, read_questions, write_questions
 from ragviz.runs.cases import cases, files

@@ -121,7 +121,7 @@ def test_a_certificate_that_is_not_trusted_is_told_at_once(address: str, days: i
         with pytest.raises(SearchError, match=rf"has a certificate that is not trusted.*{why}"):
             elastic_server.Server(url, None, ca_file=trusted).ask(lambda client: client.info())
         spending.settle()
-        assert ledger.dollars == 0.0
+        assert ledger.total.dollars == 0.0
 
 
 def test_a_server_without_tls_and_a_file_without_certificates(tmp_path: Path) -> None:

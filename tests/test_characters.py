@@ -5,9 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragviz.core.chunk import Chunk
+from ragviz.core.document import Chunk, Span
 from ragviz.core.ranking import Ranking, Retrieved
-from ragviz.core.span import Span
 from ragviz.metrics.characters import (
     character_iou,
     character_precision,

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from ragviz.core.chunk import Chunk
 from ragviz.core.configuration import IndexConfig
-from ragviz.core.document import Document, Page
+from ragviz.core.document import Chunk, Document, Page
 from ragviz.index import chunking, packing
 from ragviz.models.tokenizer import open_tokenizer
 from ragviz.text import segmentation

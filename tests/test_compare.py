@@ -13,11 +13,10 @@ from ragviz.analysis import sides
 from ragviz.analysis.compare import Comparison, outcomes, pairs, with_rule
 from ragviz.analysis.comparison_words import missing_words, rule_words, sentence, to_json
 from ragviz.analysis.rules import Rule
-from ragviz.core.chunk import Chunk
+from ragviz.core.document import Chunk, Span
 from ragviz.core.errors import NotFoundError, UsageError
 from ragviz.core.ranking import Ranking, Retrieved
 from ragviz.core.score import Score
-from ragviz.core.span import Span
 from ragviz.stats.corrections import benjamini_hochberg, holm
 
 GOLD = Chunk.make_id("d", 0, 5)

@@ -5,9 +5,9 @@ import json
 import pytest
 
 from ragviz.core.configuration import IndexConfig, RunConfig
+from ragviz.core.document import Span
 from ragviz.core.job import NewJob
 from ragviz.core.question import Question
-from ragviz.core.span import Span
 from ragviz.documents import corpora
 from ragviz.health import competition, health_sentences
 from ragviz.index import indexing

@@ -6,8 +6,8 @@ import socket
 import pytest
 
 from ragviz.core.configuration import IndexConfig
+from ragviz.core.document import Span
 from ragviz.core.question import Question
-from ragviz.core.span import Span
 from ragviz.documents import corpora, kinds, parsing, text_files
 from ragviz.index import indexing
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from ragviz.core.configuration import IndexConfig
+from ragviz.core.document import Span
 from ragviz.core.question import Question
-from ragviz.core.span import Span
 from ragviz.documents import corpora
 from ragviz.health import drill, health_sentences
 from ragviz.index import indexing

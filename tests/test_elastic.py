@@ -21,7 +21,7 @@ import pytest
 from ragviz.backends import elastic, elastic_requests, elastic_server
 from ragviz.backends.elastic import ElasticIndex
 from ragviz.core import addresses
-from ragviz.core.chunk import Chunk
+from ragviz.core.document import Chunk
 from ragviz.core.errors import SearchError, UsageError
 
 TOOL = Path(__file__).resolve().parent.parent / "tools" / "elasticsearch" / "run.py"

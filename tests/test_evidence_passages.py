@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from ragviz.core.configuration import IndexConfig
-from ragviz.core.document import Document
+from ragviz.core.document import Document, Span
 from ragviz.core.question import Question
-from ragviz.core.span import Span
 from ragviz.documents import corpora
 from ragviz.generation import verification, verifying
 from ragviz.generation.verification import Context

@@ -5,8 +5,7 @@ from collections import Counter
 
 import pytest
 
-from ragviz.core.document import Document
-from ragviz.core.span import Span
+from ragviz.core.document import Document, Span
 from ragviz.generation.blocks import headed
 from ragviz.generation.candidates import Candidate, Corpus, candidates
 from ragviz.generation.choosing import FEW, MOST_ALIKE, chosen, unambiguous

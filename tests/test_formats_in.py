@@ -10,13 +10,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ragviz.core.chunk import Chunk
 from ragviz.core.configuration import IndexConfig, RunConfig
-from ragviz.core.document import Document
+from ragviz.core.document import Chunk, Document, Span
 from ragviz.core.errors import Cancelled, InputError
 from ragviz.core.question import Question, QuestionStatus, QuestionStyle, QuestionType
 from ragviz.core.settings import Settings
-from ragviz.core.span import Span
 from ragviz.documents import corpora
 from ragviz.index import indexing
 from ragviz.questions import exchange, interchange

@@ -157,10 +157,10 @@ def test_an_estimate_does_not_outlive_what_it_rests_on(
     app.run()
     next(b for b in app.button if b.label == "Estimate calls and cost").click()
     checked(app.run())
-    assert {m.label: m.value for m in app.metric}["Model calls"] != "–"
+    assert {m.label: m.value for m in app.metric}["Calls to pay"] != "–"
     change(open_workspace())
     checked(app.run())
-    assert {m.label: m.value for m in app.metric}["Model calls"] == "–", "it is to be estimated again"
+    assert {m.label: m.value for m in app.metric}["Calls to pay"] == "–", "it is to be estimated again"
 
 
 def test_prices_that_another_process_enters_hold_for_the_next_call(server: ModelServer) -> None:  # noqa: F811

@@ -8,11 +8,12 @@ from dataclasses import replace
 
 import pytest
 
+from ragviz.core.call import Paid
 from ragviz.core.configuration import IndexConfig
+from ragviz.core.document import Span
 from ragviz.core.errors import BudgetReached, ModelError
 from ragviz.core.question import Question
 from ragviz.core.settings import Settings
-from ragviz.core.span import Span
 from ragviz.documents import corpora
 from ragviz.generation import pipeline, plan_record
 from ragviz.generation.plan_record import PlanRecord
@@ -229,7 +230,7 @@ def test_a_budget_holds_over_all_attempts_at_a_set(workspace, server):
     with pytest.raises(BudgetReached, match=r"The budget of \$"):
         facts(workspace, budget=whole / 3 + 0.04)  # the most that one call may cost has to fit too
     q = workspace.store.sets.get("q")
-    calls, paid = workspace.store.payments.of(q.id)
+    calls, paid = (spent := workspace.store.payments.of(q.id)).calls, spent.dollars
     assert 0 < calls == len(requests_to(server)) < 36
     assert 0 < paid <= whole / 3 + 0.04
     assert q.total == calls, "what was paid for is kept, what was in flight at the end too"
@@ -239,10 +240,10 @@ def test_a_budget_holds_over_all_attempts_at_a_set(workspace, server):
     made = facts(workspace, budget=3 * whole)
     assert made.total == 12
     assert len(set(requests_to(server))) == len(requests_to(server)), "no call was paid twice"
-    assert made.dollars == pytest.approx(workspace.store.payments.of(q.id)[1])
+    assert made.dollars == pytest.approx(workspace.store.payments.of(q.id).dollars)
     assert {q.verified_by for q in questions_of(workspace)} == {"loopback"}, "those written before are verified too"
     workspace.store.sets.delete(q.id)
-    assert workspace.store.payments.of(q.id) == (0, 0.0)
+    assert workspace.store.payments.of(q.id) == Paid()
 
 
 # Without a model
@@ -326,7 +327,7 @@ def test_the_command_line_foresees_and_tells_what_was_paid(workspace, server, co
     code, out, err = command_line(*command, "--budget", str(printed["cost"] / 4 + 0.04), "--json")
     assert (code, out) == (1, "")
     paid = len(requests_to(server))
-    assert f"{paid:,} model calls, $" in err
+    assert f"{paid:,} calls · " in err
     assert "The budget of $" in err
     code, out, err = command_line(*command, "--json")
     chats, calls = len(requests_to(server)), json.loads(out)["calls"]

@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragviz.core.document import Document
+from ragviz.core.document import Document, Span
 from ragviz.core.question import Question
-from ragviz.core.span import Span
 from ragviz.retrieval.gold import gold_chunks
 from ragviz.store.stored_documents import reanchored
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragviz.core.document import Span
 from ragviz.core.question import Question
 from ragviz.core.recording import Context, Recording
-from ragviz.core.span import Span
 from ragviz.core.verdict import Claim, ClaimVerdict, EvaluatedAnswer, Matrix
 from ragviz.judging import context
 from ragviz.metrics import grounding, registry

@@ -9,9 +9,8 @@ import pytest
 import sqlalchemy as sa
 
 from ragviz.core.configuration import IndexConfig, RunConfig
-from ragviz.core.document import DocumentInfo
+from ragviz.core.document import DocumentInfo, Span
 from ragviz.core.question import Question
-from ragviz.core.span import Span
 from ragviz.documents import corpora
 from ragviz.index import indexing
 from ragviz.jobs import worker

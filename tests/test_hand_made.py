@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from ragviz import sample
+from ragviz.core.configuration import Run
 from ragviz.core.experiment import Cell
-from ragviz.core.run_info import Run
 from ragviz.core.settings import Settings
 from ragviz.experiments import findings, sample_experiment
 from ragviz.judging.texts import sentences_of
@@ -80,7 +80,7 @@ def test_the_sample_has_an_answered_and_judged_run_that_asked_no_model(loaded: W
     assert len(answers) == 100
     assert all(answer.recording.origin == hand_made.NAME and not answer.calls for answer in answers.values())
     assert all(answer.bank is None or answer.bank.maker == hand_made.NAME for answer in answers.values())
-    assert loaded.store.payments.of(run.id)[0] == 0
+    assert loaded.store.payments.of(run.id).calls == 0
     assert judgements.judge_words(run) == "answered by hand-made · judged by hand-made"
     judgement = judgements.judgement_of(loaded, run)
     assert judgements.decided_words(judgement) == ("correctness decided by Equivalence (69), abstaining or not (31)")

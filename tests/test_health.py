@@ -9,15 +9,14 @@ import pytest
 
 from ragviz.analysis import pooled
 from ragviz.analysis.evaluate import summarise
-from ragviz.core.chunk import Chunk
 from ragviz.core.configuration import IndexConfig, RunConfig
+from ragviz.core.document import Chunk, Span
 from ragviz.core.errors import UsageError
 from ragviz.core.question import Question
 from ragviz.core.question_set import Edit
 from ragviz.core.ranking import Ranking, Retrieved
 from ragviz.core.recording import Recording
 from ragviz.core.score import Score
-from ragviz.core.span import Span
 from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.documents import corpora
 from ragviz.health import duplicates, effects, examination, material, quarantine

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ragviz.backends.protocol import Index
-from ragviz.core.chunk import Chunk
+from ragviz.core.document import Chunk
 from ragviz.core.errors import DamagedIndex, SearchError
 from ragviz.core.ranking import Ranking
 from ragviz.models.vectors import Vectors

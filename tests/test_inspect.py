@@ -23,13 +23,11 @@ from ragviz import cli
 from ragviz.analysis import diagnose
 from ragviz.core import settings as config
 from ragviz.core.call import Call
-from ragviz.core.chunk import Chunk
-from ragviz.core.configuration import RunConfig
+from ragviz.core.configuration import Run, RunConfig
+from ragviz.core.document import Chunk, Span
 from ragviz.core.question import Question
 from ragviz.core.recording import Context, Recording
-from ragviz.core.run_info import Run
 from ragviz.core.score import Score
-from ragviz.core.span import Span
 from ragviz.core.verdict import Bank, BankItem, Claim, ClaimVerdict, EvaluatedAnswer, Matrix
 from ragviz.judging.texts import sentences_of
 from ragviz.metrics import answers as answer_metrics

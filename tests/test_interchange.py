@@ -10,11 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragviz.core.chunk import Chunk
-from ragviz.core.document import Document
+from ragviz.core.document import Chunk, Document, Span
 from ragviz.core.errors import InputError, UsageError
 from ragviz.core.question import Question
-from ragviz.core.span import Span
 from ragviz.questions.interchange import read_questions, write_questions
 from ragviz.store.schema import question_from_json, question_to_json
 

@@ -8,12 +8,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ragviz.core.chunk import Chunk
 from ragviz.core.configuration import RunConfig
+from ragviz.core.document import Chunk, Span
 from ragviz.core.errors import BudgetReached, ModelError
 from ragviz.core.question import Question
 from ragviz.core.recording import Context, Recording
-from ragviz.core.span import Span
 from ragviz.core.verdict import ClaimVerdict
 from ragviz.judging import context, forecast, planning, step, work
 from ragviz.judging.steps import STEPS

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ragviz.core.document import Span
 from ragviz.core.question import Question
-from ragviz.core.span import Span
 from ragviz.text import keyphrases, language, segmentation, words
 
 OWN = Path(__file__).parent / "data"

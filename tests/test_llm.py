@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from pydantic import BaseModel, SecretStr
 
+from ragviz.core.call import Paid
 from ragviz.core.errors import BudgetReached, ModelError
 from ragviz.models import chat, replies
 from ragviz.models.chat import ModelClient
@@ -291,7 +292,7 @@ def test_what_is_no_reply_at_status_200_is_named_in_the_servers_words(server, bo
     with pytest.raises(ModelError, match="answered HTTP 200 with"):
         embedded(client, ["x"])
     spending.settle()
-    assert (ledger.dollars, client.usage.calls) == (0.0, 0)
+    assert (ledger.total.dollars, client.usage.calls) == (0.0, 0)
 
 
 def test_a_budget_holds_where_no_tokens_are_reported(server, monkeypatch):
@@ -309,7 +310,7 @@ def test_a_budget_holds_where_no_tokens_are_reported(server, monkeypatch):
         list(map(client.ask, requests))
     spending.settle()
     truth = sum(20 * bill["prompt_tokens"] + 60 * bill["completion_tokens"] for bill in bills) / 1e6
-    assert 0.5 * budget < truth <= paid.dollars <= budget
+    assert 0.5 * budget < truth <= paid.total.dollars <= budget
     assert client.usage.estimated == client.usage.calls == len(bills) > 5
 
 
@@ -354,7 +355,7 @@ def test_calls_that_were_plainly_never_answered_cost_nothing(server, fault, told
         with pytest.raises(ModelError, match=told):
             client.ask(Request(say("x"), max_tokens=400, spending=spending))  # three would be over the budget
     spending.settle()
-    assert (ledger.calls, ledger.dollars) == (0, 0.0)
+    assert ledger.total == Paid()
 
 
 def test_a_run_that_stops_for_calls_without_an_answer_says_so():
@@ -365,7 +366,7 @@ def test_a_run_that_stops_for_calls_without_an_answer_says_so():
         with pytest.raises(BudgetReached) as stopped:
             client.ask(Request(say("x"), max_tokens=400, spending=spending))
     most = 9 * (400 + 16 * 2) / 1e6
-    assert ledger.calls >= 2
+    assert ledger.total.calls >= 2
     assert (
         f"{chat_dollars(2 * most)} of it are held for 2 calls without an answer, which may be charged, $0.00 are"
         in (str(stopped.value))

@@ -20,7 +20,7 @@ from ragviz.backends import generations as generations_module
 from ragviz.backends import local as files
 from ragviz.backends.exact import lower_bounds, nearest
 from ragviz.backends.local import LocalIndex
-from ragviz.core.chunk import Chunk
+from ragviz.core.document import Chunk
 from ragviz.core.errors import SearchError
 from ragviz.models.vectors import Vectors
 from ragviz.text.normal_form import terms
@@ -247,7 +247,7 @@ import os, sys
 import numpy as np
 from pathlib import Path
 from ragviz.backends.local import LocalIndex
-from ragviz.core.chunk import Chunk
+from ragviz.core.document import Chunk
 writer = LocalIndex("handbook", Path(sys.argv[1])).rebuild(8)
 writer.add([Chunk("x", "d", 0, 1, "x", 1)], np.ones((1, 8), np.float32))
 os._exit(9)

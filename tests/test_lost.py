@@ -8,12 +8,11 @@ from hypothesis import strategies as st
 
 from ragviz.analysis import diagnose
 from ragviz.analysis.diagnose import CAUSES, Ruling, attribute_failures, cause, is_right, waterfall
-from ragviz.core.chunk import Chunk
 from ragviz.core.configuration import RunConfig
+from ragviz.core.document import Chunk, Span
 from ragviz.core.question import Question
 from ragviz.core.ranking import Ranking, Retrieved
 from ragviz.core.recording import Context, Recording
-from ragviz.core.span import Span
 from ragviz.retrieval.gold import gold_chunks
 
 A, B = "a" * 16, "b" * 16

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from ragviz.core.document import Span
 from ragviz.core.question import Question
-from ragviz.core.span import Span
 from ragviz.store.store import Store, open_store
 from ragviz.ui.unsaved import Draft, put_in, targets_of
 from tests.test_browser import (  # noqa: F401  # fixtures are found by their names

@@ -5,8 +5,7 @@ import re
 
 import pytest
 
-from ragviz.core.chunk import Chunk
-from ragviz.core.document import Document
+from ragviz.core.document import Chunk, Document
 from ragviz.core.question import QuestionStyle, QuestionType
 from ragviz.generation import model_questions
 from ragviz.generation.model_questions import (

@@ -6,12 +6,11 @@ from hypothesis import strategies as st
 
 from ragviz.analysis import diagnose, outcomes, run_verdict
 from ragviz.analysis.run_verdict import Measured, Verdict, answers_of, verdict
-from ragviz.core.configuration import RunConfig
+from ragviz.core.configuration import Run, RunConfig
+from ragviz.core.document import Span
 from ragviz.core.question import Question
 from ragviz.core.ranking import Ranking, Retrieved
 from ragviz.core.recording import Context, Recording
-from ragviz.core.run_info import Run
-from ragviz.core.span import Span
 from ragviz.metrics import rank_metrics
 from ragviz.runs import judgements
 from ragviz.stats import intervals

@@ -11,7 +11,7 @@ import pytest
 
 from ragviz.analysis import diagnose
 from ragviz.analysis.evaluate import Summary
-from ragviz.core.run_info import Run
+from ragviz.core.configuration import Run
 from ragviz.runs import comparisons, judgements, overviews, running
 from ragviz.stats.clusters import Clusters
 from ragviz.store.stored_runs import StoredJudgements, StoredRankings

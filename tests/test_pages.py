@@ -19,10 +19,10 @@ from streamlit.testing.v1.element_tree import Button
 
 from ragviz.analysis import comparison_words, outcomes
 from ragviz.core.configuration import IndexConfig, RunConfig
+from ragviz.core.document import Span
 from ragviz.core.errors import NotFoundError
 from ragviz.core.job import Job, NewJob
 from ragviz.core.question import Question
-from ragviz.core.span import Span
 from ragviz.documents import corpora
 from ragviz.index import indexing
 from ragviz.jobs import queue, worker
@@ -384,9 +384,9 @@ def test_a_generation_by_a_model_is_foreseen_and_bounded(home: Path, monkeypatch
         app.number_input(key="generate-limit").set_value(3)
         next(b for b in app.button if b.label == "Show the plan").click()
         checked(app.run())
-        calls = next(m for m in app.metric if m.label == "Model calls")
+        calls = next(m for m in app.metric if m.label == "Calls to pay")
         # one try in five is taken for rejected: 4 tries for 3 facts, of 3 calls each, and 1 for all of them
-        assert (int(calls.value), calls.delta) == (13, "0 of them already paid")
+        assert (int(calls.value), calls.delta) == (13, "0 more are already paid")
         assert server.counts.calls == 2  # how long the endpoint takes
         next(n for n in app.number_input if n.label == "Budget in dollars").set_value(1.5)
         monkeypatch.setattr(

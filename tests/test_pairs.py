@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ragviz.analysis import flows, moves, points
-from ragviz.core.chunk import Chunk
+from ragviz.core.document import Chunk
 from ragviz.core.ranking import Ranking
 
 TITLES = {"fine": "Found at 3", "below_k": "Ranked below 3", "not_retrieved": "Not in top 50", "split": "Split"}

@@ -11,10 +11,9 @@ import pytest
 
 from benchmarks import judge_calls
 from ragviz.core.call import Call
-from ragviz.core.chunk import Chunk
+from ragviz.core.document import Chunk, Span
 from ragviz.core.question import Question
 from ragviz.core.recording import Context, Recording
-from ragviz.core.span import Span
 from ragviz.core.verdict import ClaimVerdict
 from ragviz.judging import forecast, planning, pool, work
 from ragviz.metrics.answers import ANSWER_METRICS

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import sqlalchemy as sa
 
-from ragviz.core.chunk import Chunk
 from ragviz.core.configuration import RunConfig
+from ragviz.core.document import Chunk
 from ragviz.core.question import Question
 from ragviz.core.ranking import Ranking, Retrieved
 from ragviz.store import schema, stored_runs

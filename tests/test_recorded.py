@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,17 +15,20 @@ from typing import Any
 
 import pytest
 
+import ragviz
+from ragviz.core.document import Span
 from ragviz.core.errors import ServiceError, UsageError
 from ragviz.core.question import Question
 from ragviz.core.question_set import QuestionSet
 from ragviz.core.settings import Settings
-from ragviz.core.span import Span
-from ragviz.runs import recorded
+from ragviz.library.project import Project
+from ragviz.runs import contexts, imports, measurements, recorded
+from ragviz.targets import logged_file
 from ragviz.targets.callables import Called
 from ragviz.targets.endpoint import Asker, of_choices
 from ragviz.targets.logged_item import Passage
 from ragviz.workspace import Workspace
-from tests.conftest import ROOT
+from tests.conftest import ROOT, CommandResult
 from tests.system_server import SystemServer
 
 BODY = '{"id": "{{id}}", "question": "{{question}}"}'
@@ -135,7 +138,7 @@ def test_repeats_tell_how_far_a_system_disagrees_with_itself(workspace: Workspac
     assert [each.name for each in workspace.store.runs.all() if "repeats of live" in each.tags] == [
         "live, repeat 3", "live, repeat 2", "live",
     ]  # fmt: skip
-    assert recorded.agreement_words(run) == (
+    assert measurements.agreement_words(run) == (
         "Asked 3 times, it gives 50% of 2 questions different answers; two answers to the same question share 0.83 of "
         "their words (token F1), and 0.83 of their contexts (Jaccard)."
     )
@@ -214,3 +217,81 @@ def test_what_a_function_raises_is_the_reason(workspace: Workspace) -> None:
     with pytest.raises(UsageError, match="'no:such' cannot be called"):
         recorded.system_of(workspace, "no:such")
     assert json.dumps(Called(later).identity) == '{"callable": "tests.test_recorded:later"}'
+
+
+@pytest.fixture
+def made_here(workspace: Workspace) -> Project:
+    """A run "here" of six questions, answered from an index by the extractive answerer."""
+    project = Project(workspace)
+    folder = workspace.settings.home / "texts"
+    folder.mkdir(parents=True)
+    places = ("pool", "library", "museum", "bakery", "station", "school")
+    for n, place in enumerate(places):
+        lines = f"The {place} of Ebbing opens at {n + 6} in the morning. It is in street number {n}.\n\nNothing else."
+        (folder / f"{place}.txt").write_text(lines, encoding="utf-8")
+    project.add_documents("ebbing", folder)
+    project.build_index("ebbing", "small", chunk_size=20, embedder="none", backend="local")
+    rows = [
+        {"id": f"q{n}", "question": f"When does the {place} open in the morning?", "answer": f"At {n + 6}."}
+        | {"document": f"{place}.txt", "quote": f"opens at {n + 6} in"}
+        for n, place in enumerate(places)
+    ]
+    file = workspace.settings.home / "asked.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    project.import_questions("ebbing", "asked", file)
+    project.run("small", "asked", "here", retriever="bm25", k=2, answerer="extractive")
+    return project
+
+
+def test_a_pipeline_scores_the_same_made_here_and_recorded_by_each_door(made_here: Project) -> None:
+    workspace = made_here.workspace
+    store = workspace.store
+    here = store.runs.get("here")
+    evaluated = [*store.judgements.all(here.id).values()]
+    items = contexts.to_judge(workspace, here, evaluated)
+    told = {
+        item.question.text: {
+            "question": item.question.text,
+            "answer": item.recording.answer,
+            "contexts": [context.text for context in item.recording.contexts],
+            "reference": item.question.answer,
+        }
+        for item in items
+    }
+    assert len(told) == 6
+
+    async def ask(text: str) -> tuple[str, list[str]]:
+        return told[text]["answer"], told[text]["contexts"]
+
+    with SystemServer(lambda body: told[body["question"]]) as server:
+        asked = made_here.endpoint("bot", url=server.url, contexts="contexts")
+        assert made_here.endpoint("bot", url=server.url, contexts="contexts") == asked
+        made_here.record(asked, "asked", "by http")
+    made_here.record(ask, "asked", "by function", concurrency=3)
+    lines = "".join(json.dumps(row) + "\n" for row in told.values()).encode()
+    [log] = logged_file.read(lines, "log.jsonl").logs
+    imports.import_run(workspace, store.corpora.get("ebbing"), "by file", log, store.sets.get("asked"))
+    expected = store.judgements.scores(here.id)
+    measured = measurements.summary_of(workspace, here, 2, curves=False).metrics
+    for name in ("by http", "by function", "by file"):
+        scores = store.judgements.scores(store.runs.get(name).id)
+        assert scores == {metric: each for metric, each in expected.items() if metric in scores}, name
+        assert "token_f1" in scores
+        assert len(scores["token_f1"]) == 6
+        ranked = measurements.summary_of(workspace, store.runs.get(name), 2, curves=False).metrics
+        means = {metric: each.mean for metric, each in ranked.items() if metric.endswith("@2")}
+        assert means == {metric: measured[metric].mean for metric in means}, name
+        assert means["recall@2"] > 0
+
+
+def test_a_check_fails_in_a_test_with_the_sentence_of_the_command(
+    made_here: Project, command_line: Callable[..., CommandResult], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAGVIZ_HOME", str(made_here.workspace.settings.home))
+    run = made_here.open_run("here")
+    ragviz.check(run, "token_f1>=0")
+    with pytest.raises(AssertionError) as failed:
+        ragviz.check(run, "token_f1>=0.99")
+    code, printed, _ = command_line("check", "here", "--require", "token_f1>=0.99")
+    assert (code, printed) == (1, f"{failed.value}\n")
+    assert "FAILED" in printed

@@ -9,14 +9,15 @@ import pytest
 
 from ragviz.core.configuration import IndexConfig, RunConfig
 from ragviz.core.digests import digest
+from ragviz.core.document import Span
 from ragviz.core.errors import Cancelled
 from ragviz.core.question import Question
-from ragviz.core.span import Span
 from ragviz.index import indexing
 from ragviz.questions import occurrences
 from ragviz.questions.places import Places
 from ragviz.questions.units import units
 from ragviz.runs import comparisons, exports, imports, judgements, measurements, running
+from ragviz.service import question_verbs
 from ragviz.targets.logged_item import Log, LoggedItem, Passage
 
 CLAPNQ = Path(__file__).resolve().parents[2] / "shared" / "data" / "retrieval" / "clapnq" / "corpus.jsonl"
@@ -156,8 +157,8 @@ def test_reference_contexts_become_evidence_or_it_is_found_later(workspace):
     assert measurements.summary_of(workspace, run).ranks.tolist() == [0]
     certain = occurrences.certain(occurrences.search(workspace, asked), "exact")
     best = [(proposal.question, proposal.places[:1]) for proposal in certain]
-    assert occurrences.accept(workspace.store, asked, best, "ada") == 0
-    run = imports.measure_again(workspace, run)
+    assert question_verbs.accept_evidence(workspace, asked, best, "ada") == 0
+    run = workspace.store.runs.get("r")
     assert measurements.summary_of(workspace, run).ranks.tolist() == [0, 1]
 
 
@@ -222,3 +223,30 @@ def test_a_run_recorded_by_file_has_the_scores_of_the_run_made_here(workspace):
     assert {name: ours.scores[name] for name in theirs.scores} == theirs.scores
     assert ours.causes == theirs.causes
     assert comparisons.compare_runs(workspace, [made, run]).notes == ()
+
+
+def test_scores_of_the_maker_have_means_of_their_own(workspace, command_line, monkeypatch):
+    monkeypatch.setenv("RAGVIZ_HOME", str(workspace.settings.home))
+    corpus = stored(workspace, a=TEXT)
+    runs = [
+        recorded(
+            workspace,
+            corpus,
+            *(item(str(n), "Dogs stay outside.", scores={"faith": each / 10}) for n, each in values),
+            name=name,
+        )
+        for name, values in (("r", enumerate((2, 4, 9))), ("s", enumerate((3, 5, 10))))
+    ]
+    judgement = judgements.judgement_of(workspace, runs[0])
+    assert "theirs: faith" not in judgement.metrics
+    assert (judgement.of_maker["theirs: faith"].estimate.mean, judgement.of_maker["theirs: faith"].total) == (0.5, 3)
+    told = json.loads(command_line("results", "r", "--json")[1])
+    assert told["imported_scores"]["theirs: faith"]["n"] == 3
+    listed = json.loads(command_line("runs", "list", "--metrics", "--json")[1])
+    assert {each["run"]: each["summary"]["estimates"]["theirs: faith"]["mean"] for each in listed} == {
+        "r": 0.5,
+        "s": 0.6,
+    }
+    comparison = comparisons.compare_runs(workspace, runs)
+    assert comparison.answers["theirs: faith"].deltas[0].difference.mean == pytest.approx(0.1)
+    assert comparison.rule.primary != "theirs: faith"

@@ -269,7 +269,7 @@ def test_a_model_reranks_by_one_call_for_each_question(asking, server):
             reply = json.loads(complete({"messages": request.messages, **schema_of(request)}))["ranking"]
             assert second.ranking.ids == tuple(first.ranking.ids[number - 1] for number in reply)
             assert second.ranking.scores == tuple(map(float, range(len(reply), 0, -1)))
-    assert asking.store.payments.of(run.id)[0] == made
+    assert asking.store.payments.of(run.id).calls == made
     again = running.foresee(asking, chosen)
     assert (again.total, again.cached) == (asked, asked)
     assert running.run(asking, "s", chosen).status == "done"

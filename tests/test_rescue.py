@@ -11,10 +11,9 @@ import pytest
 
 from ragviz import sample
 from ragviz.analysis import rescue as rescuing
-from ragviz.core.configuration import IndexConfig, RunConfig
+from ragviz.core.configuration import IndexConfig, Run, RunConfig
 from ragviz.core.errors import Cancelled
 from ragviz.core.ranking import Ranking, Retrieved
-from ragviz.core.run_info import Run
 from ragviz.core.settings import Settings
 from ragviz.documents import corpora
 from ragviz.experiments import grid

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragviz.backends.protocol import Index
-from ragviz.core.chunk import Chunk
+from ragviz.core.document import Chunk
 from ragviz.core.errors import ModelError, UsageError
 from ragviz.core.ranking import Ranking
 from ragviz.retrieval.reranking import Candidates, reranked

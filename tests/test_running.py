@@ -9,17 +9,19 @@ from dataclasses import replace
 import pytest
 
 from ragviz.core import errors
+from ragviz.core.call import Paid
 from ragviz.core.configuration import IndexConfig, RunConfig
+from ragviz.core.document import Span
 from ragviz.core.errors import BudgetReached, ModelError, SearchError, UsageError
 from ragviz.core.job import NewJob
 from ragviz.core.question import Question
 from ragviz.core.settings import Settings
-from ragviz.core.span import Span
 from ragviz.documents import corpora
 from ragviz.index import indexing
 from ragviz.jobs import queue, worker
 from ragviz.judging import steps
 from ragviz.metrics.answers import ANSWER_METRICS
+from ragviz.models.requests import paid_words
 from ragviz.questions import exchange
 from ragviz.retrieval import search
 from ragviz.runs import choices, judgements, measurements, running
@@ -96,6 +98,26 @@ def test_a_run_answers_judges_and_names_causes(workspace, server):
     assert workspace.store.judgements.scores(again.id).keys() == workspace.store.judgements.scores(run.id).keys()
 
 
+def test_what_a_run_paid_has_the_parts_of_its_estimate(workspace, server):
+    workspace.store.prices.put({"loopback": (10.0, 20.0)})
+    workspace.store.questions.delete(workspace.store.sets.get("q").id, ["q-none"])
+    chosen = config(metrics=("completeness", "faithfulness"))
+    estimate = running.foresee(workspace, chosen).to_pay
+    server.billed.clear()
+    run = running.run(workspace, "r", chosen)
+    billed = [sum(each[part] for each in server.billed) for part in (1, 2)]
+    judgement = judgements.judgement_of(workspace, run)
+    paid = judgement.paid
+    assert (paid.calls, paid.prompt_tokens, paid.completion_tokens) == (len(server.billed), *billed)
+    assert paid.dollars == pytest.approx((10 * billed[0] + 20 * billed[1]) / 1e6)
+    assert paid.calls == estimate.calls
+    assert paid.prompt_tokens == pytest.approx(estimate.prompt_tokens, rel=0.25)
+    assert paid.dollars == pytest.approx(estimate.dollars, rel=0.25)
+    assert judgements.cost_words(judgement) == f"Paid: {paid_words(paid)}"
+    again = running.run(workspace, "again", chosen)
+    assert workspace.store.payments.of(again.id) == running.foresee(workspace, chosen).to_pay == Paid()
+
+
 def test_a_run_that_cannot_begin_leaves_none_behind(workspace, server, monkeypatch):
     def down(*_: object) -> None:
         raise SearchError("The index is down.")
@@ -125,18 +147,18 @@ def test_a_budget_holds_over_all_attempts(workspace, server):
         run = workspace.store.runs.get("r")
         paid.append(workspace.store.payments.of(run.id))
         calls.append(sum("messages" in body for body in server.bodies))
-    dollars = [amount for _, amount in paid]
+    dollars = [each.dollars for each in paid]
     assert 0 < dollars[0] <= dollars[1] <= dollars[2] <= whole / 3, "a cheaper call may still fit another time"
     assert 0 < calls[0] <= calls[1] <= calls[2]
     running.run(workspace, "r", config(), budget=2 * whole)
     judgement = judgements.judgement_of(workspace, workspace.store.runs.get("r"))
-    assert judgement.paid[1] < 2 * whole
-    assert judgement.usage.cost == pytest.approx(judgement.paid[1])  # the calls of banks are counted once
+    assert judgement.paid.dollars < 2 * whole
+    assert judgement.usage.cost == pytest.approx(judgement.paid.dollars)  # the calls of banks are counted once
     again = judgements.judgement_of(workspace, running.run(workspace, "again", config(), budget=0.0))
-    assert again.paid[1] == 0 < again.usage.cost
-    assert judgements.cost_words(again).startswith("Paid: 0 calls · $0.00,")
+    assert again.paid.dollars == 0 < again.usage.cost
+    assert judgements.cost_words(again).startswith("Paid: nothing; other runs paid ")
     workspace.store.runs.delete(run.id)
-    assert workspace.store.payments.of(run.id) == (0, 0.0)
+    assert workspace.store.payments.of(run.id) == Paid()
 
 
 def test_an_index_embeds_with_its_prompts_and_names_the_chunk_that_an_endpoint_refuses(workspace, server):

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from ragviz.core.call import Paid
 from ragviz.runs import judgements, measurements, overviews
 from ragviz.workspace import open_workspace
 from tests.test_pages import address, built, button, checked, home, show, words  # noqa: F401  # fixtures
@@ -80,7 +81,7 @@ def test_stored_means_are_those_of_the_run_and_follow_its_changes(home: Path, mo
         name: scored.estimate for name, scored in judgements.judgement_of(workspace, run).metrics.items()
     }
     assert (summary.questions, summary.ranked, summary.not_found) == (10, measured.n, measured.misses)
-    workspace.store.payments.add(run.id, 2, 0.25)
+    workspace.store.payments.add(run.id, Paid(2, dollars=0.25))
     seen: list[tuple[int, int]] = []
     again = overviews.summaries(workspace, workspace.store.runs.all(), lambda *each: seen.append(each))
     assert seen == [(0, 1)], "the other run's are up to date"

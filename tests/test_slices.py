@@ -8,8 +8,8 @@ import pytest
 from ragviz.analysis import slices
 from ragviz.analysis.compare import Paired
 from ragviz.analysis.rules import Rule
+from ragviz.core.document import Span
 from ragviz.core.question import Question
-from ragviz.core.span import Span
 from ragviz.stats.clusters import clusters_of
 from ragviz.stats.corrections import benjamini_hochberg
 

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragviz.core.document import Document
+from ragviz.core.document import Document, Span
 from ragviz.core.question import Question
-from ragviz.core.span import Span
 from ragviz.core.split import SIDES, Split
 from ragviz.questions import exchange, splits
 

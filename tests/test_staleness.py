@@ -2,8 +2,8 @@
 
 import pytest
 
+from ragviz.core.document import Span
 from ragviz.core.question import Question
-from ragviz.core.span import Span
 from ragviz.documents import corpora
 from ragviz.questions import authoring, staleness
 from ragviz.store.schema import version_of

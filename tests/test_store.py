@@ -5,15 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ragviz.core.chunk import Chunk
+from ragviz.core.call import Paid
 from ragviz.core.configuration import IndexConfig, RunConfig
-from ragviz.core.document import Document, Page
+from ragviz.core.document import Chunk, Document, Page, Span
 from ragviz.core.errors import Deleted, NotFoundError, ServiceError, UsageError
 from ragviz.core.question import Question
 from ragviz.core.ranking import Ranking, Retrieved
 from ragviz.core.recording import Recording
 from ragviz.core.score import Score
-from ragviz.core.span import Span
 from ragviz.core.split import Split
 from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.store import database, schema
@@ -166,7 +165,7 @@ def test_every_change_of_content_is_counted_for_its_owner_only(store):
         (run.id, lambda: store.rankings.put(run.id, [(0, question, retrieved)])),
         (run.id, lambda: store.judgements.put(run.id, [(evaluated, [])])),
         (run.id, lambda: store.judgements.put(run.id, [(evaluated, [Score("token_f1", 1.0)])])),
-        (run.id, lambda: store.payments.add(run.id, 1, 0.5)),
+        (run.id, lambda: store.payments.add(run.id, Paid(1, dollars=0.5))),
         (run.id, lambda: store.runs.set_status(run.id, "done")),
         (run.id, lambda: store.runs.rename(run.id, "renamed")),
         (run.id, lambda: store.runs.label(run.id, note="n", tags=["t"])),
@@ -245,7 +244,7 @@ def test_a_summary_holds_until_its_run_changes_but_not_by_name_note_or_tags(stor
     assert store.runs.summaries(ids, "v2") == {}
     assert store.runs.overview(first.id, "v1") == {"causes": ["fine"]}
     assert store.runs.overview(first.id, "v2") is None
-    store.payments.add(second.id, 1, 0.1)
+    store.payments.add(second.id, Paid(1, dollars=0.1))
     assert store.runs.summaries(ids, "v1") == {first.id: {"n": 3}}
     assert store.runs.overview(second.id, "v1") is None
     store.runs.label(second.id, note="n")

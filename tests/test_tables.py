@@ -9,7 +9,7 @@ import pytest
 from pyarrow import parquet
 
 from ragviz.core.call import Call
-from ragviz.core.chunk import Chunk
+from ragviz.core.document import Chunk
 from ragviz.core.question import Question
 from ragviz.core.ranking import Hit, Ranking, Retrieved
 from ragviz.core.recording import Context, Recording

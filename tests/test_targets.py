@@ -7,12 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragviz.analysis.abstention import Abstention, abstention
-from ragviz.core.chunk import Chunk
 from ragviz.core.configuration import RunConfig
+from ragviz.core.document import Chunk, Span
 from ragviz.core.errors import ModelError
 from ragviz.core.question import Question
 from ragviz.core.recording import Context, Recording
-from ragviz.core.span import Span
 from ragviz.models.chat import ModelClient
 from ragviz.models.requests import Completion
 from ragviz.targets.answering import REFUSALS, VERSIONS, AnswerReply, answer_request, read_answer

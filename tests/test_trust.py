@@ -6,9 +6,8 @@ import sys
 import pytest
 
 from ragviz import cli
-from ragviz.core.configuration import IndexConfig, RunConfig
+from ragviz.core.configuration import IndexConfig, Run, RunConfig
 from ragviz.core.errors import UsageError, UselessModel
-from ragviz.core.run_info import Run
 from ragviz.core.settings import Settings
 from ragviz.documents import corpora
 from ragviz.index import indexing

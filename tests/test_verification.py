@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from ragviz.core.configuration import IndexConfig
+from ragviz.core.document import Span
 from ragviz.core.errors import Cancelled
 from ragviz.core.question import Question
 from ragviz.core.settings import Settings
-from ragviz.core.span import Span
 from ragviz.documents import corpora
 from ragviz.generation import model_questions, verification, verifying
 from ragviz.generation.model_questions import Task

@@ -5,7 +5,8 @@ import zipfile
 
 import pytest
 
-from ragviz.documents import parsing, workbooks
+from ragviz.core.errors import InputError
+from ragviz.documents import parsing, tables_in, workbooks
 from ragviz.documents.number_formats import shown
 
 MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
@@ -92,6 +93,13 @@ def test_a_workbook_as_it_is_shown():
         "hidden, and left out: the sheet 'Secret', 1 row and 1 column of 'Prices'; show them to have them read",
         "1 cell has a formula without a stored value, kept as written: Prices!B5; open and save it in a spreadsheet",
     )
+    with pytest.raises(InputError, match=r"'q.xlsx' hides 1 row and 1 column of 'Prices': show what is to be read"):
+        tables_in.as_lines(workbook(rows), "excel", "q.xlsx")
+    lines = tables_in.as_lines(workbook(rows.replace('hidden="1"', "")), "excel", "q.xlsx")
+    read = list(tables_in.rows(lines, "q.xlsx", ["item"]))
+    assert [(number, row["sh|are"], row["due"]) for number, row in read] == [
+        (2, "12.5%", "2026-03-04"), (3, "", ""), (5, "=B2*2", "#N/A")
+    ]  # fmt: skip
     since_1904 = workbooks.xlsx(workbook(rows, '<workbookPr date1904="1"/>'))[0]
     assert "2030-03-05" in since_1904[0]  # 1,462 days later
 

@@ -12,12 +12,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ragviz.analysis import outcomes
-from ragviz.core.chunk import Chunk
+from ragviz.core.document import Chunk, Span
 from ragviz.core.errors import UsageError
 from ragviz.core.question import Question
 from ragviz.core.ranking import Retrieved
 from ragviz.core.recording import RETRIEVED, Knows, Recording
-from ragviz.core.span import Span
 from ragviz.core.verdict import Matrix
 from ragviz.judging import context
 from ragviz.metrics import grounding

@@ -73,7 +73,7 @@ def bound_to(question: Question) -> list[str]:
 
     A group with alternatives in several documents stands whatever becomes of one of them.
 
-    >>> from ragviz.core.span import Span
+    >>> from ragviz.core.document import Span
     >>> question = Question("q", "?", "", ((Span("a", 0, 1), Span("b", 0, 1)), (Span("c", 0, 1), Span("c", 5, 9))), "")
     >>> bound_to(question)
     ['c']

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ragviz.core.chunk import Chunk
+from ragviz.core.document import Chunk
 from ragviz.core.ranking import Ranking
 from ragviz.text.counts import agreed
 from ragviz.text.counts import first as first_of

@@ -1,4 +1,4 @@
-"""What a run lost, and the verdict on it in words: what it finds, where most of the loss is, what to try next.
+"""What a run lost, and the verdict on it in words: what it finds, where most of the loss is, and what to try next.
 
 The stages of the flow can only be blamed for questions whose evidence is known. An unanswerable question is lost when
 it is answered, one of which only the reference is known when its answer is not right, whatever stage failed.

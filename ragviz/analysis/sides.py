@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragviz.analysis import differing
+from ragviz.core.document import Evidence
 from ragviz.core.ranking import Retrieved
 from ragviz.core.score import Score
-from ragviz.core.span import Evidence
 from ragviz.metrics import rank_metrics
 from ragviz.metrics.characters import measure_characters
 from ragviz.metrics.rank_metrics import Floats

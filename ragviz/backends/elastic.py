@@ -19,7 +19,7 @@ from ragviz.backends.exact import checked, require_vectors
 from ragviz.backends.generations import FORMAT
 from ragviz.backends.protocol import ANOTHER_BUILD
 from ragviz.core import processes
-from ragviz.core.chunk import Chunk
+from ragviz.core.document import Chunk
 from ragviz.core.errors import DamagedIndex, SearchError
 from ragviz.core.ranking import Ranking
 from ragviz.models.vectors import Vectors

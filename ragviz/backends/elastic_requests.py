@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ragviz.core.chunk import Chunk
 from ragviz.core.digests import digest
+from ragviz.core.document import Chunk
 from ragviz.core.errors import UsageError
 from ragviz.core.ranking import Ranking
 from ragviz.models.vectors import Vectors

@@ -18,8 +18,8 @@ from ragviz.backends.exact import Indices
 from ragviz.backends.generations import FORMAT, GENERATION, Bm25File, Generation, Rows, RowsFile
 from ragviz.backends.protocol import ANOTHER_BUILD, SIMILARITIES
 from ragviz.core import processes
-from ragviz.core.chunk import Chunk
 from ragviz.core.digests import digest
+from ragviz.core.document import Chunk
 from ragviz.core.errors import DamagedIndex, SearchError, UsageError
 from ragviz.core.ranking import Ranking
 from ragviz.models.vectors import Vectors

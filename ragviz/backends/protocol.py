@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from ragviz.core.chunk import Chunk
+from ragviz.core.document import Chunk
 from ragviz.core.ranking import Ranking
 from ragviz.models.vectors import Vectors
 

@@ -64,14 +64,6 @@ def check(
     checked = acceptance.check(workspace, run, demands)
     if junit_file is not None:
         console.write(junit_file, junit.junit(checked))
-
-    def draw() -> None:
-        console.say(checked.sentence)
-        for outcome in checked.outcomes if len(checked.outcomes) > 1 else ():
-            mark = "passed" if outcome.passed else "FAILED"
-            console.say(f"{mark}  {outcome.name}. {outcome.message}")
-        console.say(*checked.notes)
-
-    console.show(acceptance.to_json(checked), as_json, draw)
+    console.show(acceptance.to_json(checked), as_json, lambda: console.say(*acceptance.lines(checked)))
     if not checked.passed:
         raise typer.Exit(1)

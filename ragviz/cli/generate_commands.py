@@ -90,9 +90,10 @@ def _by_generator(made: Mapping[str, Sequence[str]]) -> str:
 def _paid_words(workspace: console.Workspace, corpus: Corpus, set_name: str) -> str:
     """Say what was paid so far for the questions of a set; "" when nothing was."""
     question_set = next((s for s in workspace.store.sets.all(corpus.id) if s.name == set_name), None)
-    calls, paid = workspace.store.payments.of(question_set.id) if question_set else (0, 0.0)
-    dollars = f", {requests.dollars(paid)}" if paid else ""  # none without a price
-    return f"Paid for the questions of '{set_name}' so far: {calls:,} model calls{dollars}." if calls else ""
+    paid = workspace.store.payments.of(question_set.id) if question_set else None
+    if paid is None or not paid.calls:
+        return ""
+    return f"Paid for the questions of '{set_name}' so far: {requests.paid_words(paid, priced=paid.dollars > 0)}."
 
 
 def questions_plan(set_name: str, as_json: Json = False) -> None:

@@ -12,10 +12,9 @@ from ragviz.cli import console, options
 from ragviz.cli.console import Json
 from ragviz.cli.questions_commands import questions_app
 from ragviz.cli.versions_commands import By
-from ragviz.core.configuration import RunConfig
+from ragviz.core.configuration import Run, RunConfig
 from ragviz.core.errors import UsageError
 from ragviz.core.question import Question
-from ragviz.core.run_info import Run
 from ragviz.health import (
     contents,
     drill,

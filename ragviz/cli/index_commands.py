@@ -10,10 +10,9 @@ import typer
 
 from ragviz.cli import console, options
 from ragviz.cli.console import Json
-from ragviz.core.configuration import IndexConfig, RunConfig
+from ragviz.core.configuration import IndexConfig, IndexInfo, RunConfig
 from ragviz.core.document import Corpus, DocumentInfo
 from ragviz.core.errors import SearchError, UsageError
-from ragviz.core.index_info import IndexInfo
 from ragviz.index import chunking, damage, deletion, indexing, preview
 from ragviz.models import tokenizer
 from ragviz.retrieval import retrievers, search
@@ -171,7 +170,7 @@ def index_list(as_json: Json = False) -> None:
         rows.append(
             {"index": info.name, "corpus": corpus_names[info.corpus_id], "status": info.status}
             | {"chunks": info.chunks, "config": asdict(info.config), "behind": behind, "damage": damage_of(info)}
-            | dict(zip(("paid_calls", "paid_dollars"), workspace.store.payments.of(info.id), strict=True))
+            | {"paid_calls": (paid := workspace.store.payments.of(info.id)).calls, "paid_dollars": paid.dollars}
         )
     columns = ("index", "corpus", "status", "chunks", "backend", "behind", "damage")
     cells = [

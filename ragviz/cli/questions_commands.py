@@ -12,12 +12,13 @@ import typer
 from ragviz.analysis import evaluate
 from ragviz.cli import asked_commands, console, exchange_commands, generate_commands, options
 from ragviz.cli.console import Json
+from ragviz.core.document import Evidence
 from ragviz.core.errors import UsageError
 from ragviz.core.question import Question, QuestionStatus, QuestionStyle, QuestionType
 from ragviz.core.question_set import Edit, QuestionSet
-from ragviz.core.span import Evidence
 from ragviz.core.split import SIDES, Split
 from ragviz.questions import authoring, interchange, occurrences, question_types, sets, splits, staleness
+from ragviz.service import question_verbs
 from ragviz.store import schema
 from ragviz.text import counts, former_documents
 
@@ -49,7 +50,7 @@ def questions_list(as_json: Json = False) -> None:
     rows = [
         {"questions": s.name, "corpus": names[s.corpus_id], "total": s.total, **s.counts}
         | {"split": s.split and asdict(s.split), **({"sides": s.sides} if s.split else {})}
-        | dict(zip(("paid_calls", "paid_dollars"), store.payments.of(s.id), strict=True))
+        | {"paid_calls": (paid := store.payments.of(s.id)).calls, "paid_dollars": paid.dollars}
         for s in question_sets
     ]
     drawn = [
@@ -345,7 +346,7 @@ def questions_find_evidence(
     how: Any = accept
     certain = occurrences.certain(proposals, how) if accept else []
     best, person = [(p.question, p.places[:1]) for p in certain], workspace.settings.person
-    refused = occurrences.accept(workspace.store, question_set, best, person)
+    refused = question_verbs.accept_evidence(workspace, question_set, best, person)
     accepted = {"accepted": len(certain) - refused, "changed_meanwhile": refused}
     names = {d.id: d.name for d in workspace.store.documents.all(question_set.corpus_id)}
     rows = [_proposal_row(proposal, names) for proposal in proposals]
@@ -372,7 +373,8 @@ def _decide(
         occurrences.decline(workspace.store, question_set, proposal.question, proposal.places)
         return
     chosen = [proposal.places[number - 1] for number in dict.fromkeys(numbers)]
-    if occurrences.accept(workspace.store, question_set, [(proposal.question, chosen)], workspace.settings.person):
+    best = [(proposal.question, chosen)]
+    if question_verbs.accept_evidence(workspace, question_set, best, workspace.settings.person):
         raise UsageError(f"Question '{question_id}' was changed by somebody else meanwhile: nothing was saved.")
 
 

@@ -10,7 +10,7 @@ import typer
 from ragviz.analysis import rescue as rescuing
 from ragviz.cli import console
 from ragviz.cli.console import Json
-from ragviz.core.run_info import Run
+from ragviz.core.configuration import Run
 from ragviz.experiments import grid
 from ragviz.runs import alternatives, replays, rescue_words
 from ragviz.service import run_verbs

@@ -13,10 +13,10 @@ from ragviz.analysis import abstention, comparison_words, diagnose, evaluate, ou
 from ragviz.analysis import compare as comparing
 from ragviz.cli import comparison_tables, console
 from ragviz.cli.console import Json
+from ragviz.core.configuration import Run
 from ragviz.core.errors import InputError, UsageError
 from ragviz.core.question import Question
 from ragviz.core.ranking import Retrieved
-from ragviz.core.run_info import Run
 from ragviz.core.score import Score
 from ragviz.core.verdict import Bank, EvaluatedAnswer, Matrix
 from ragviz.health import synthetic
@@ -96,13 +96,16 @@ def _results_body(
     body |= evaluate.to_json(summary)
     body |= {"split": run.provenance.get("split"), "asked": measurements.asked_words(run)}
     body |= {"questions": run.provenance["questions"], "questions_version": measurements.version_of(run)}
-    body |= {"chosen_by": run.provenance.get("chosen_by")}
+    body |= {"chosen_by": run.provenance.get("chosen_by"), "agreement": run.provenance.get("agreement")}
     if unranked := measurements.unranked_words(run):
         body["not_ranked"] = unranked
     body["metrics"] |= evaluate.scored_to_json(judgement.metrics)
+    body |= {"imported_scores": evaluate.scored_to_json(judgement.of_maker)} if judgement.of_maker else {}
+    body |= {"contexts": run.provenance["contexts"]} if "contexts" in run.provenance else {}
     body["lost"] = {step.cause: step.count for step in diagnose.waterfall(list(causes.values()), run.knows)[1:]}
-    if judgement.statuses or judgement.paid[0]:
-        body["paid"] = dict(zip(("calls", "cost"), judgement.paid, strict=True))
+    if judgement.statuses or judgement.paid.calls:
+        paid = asdict(judgement.paid)
+        body["paid"] = paid | {"cost": paid.pop("dollars")}
     if judgement.statuses:
         body |= {"usage": asdict(judgement.usage)}
         body |= {"abstention": asdict(judgement.abstention), "failed": len(judgement.failed)}
@@ -113,7 +116,7 @@ def _results_body(
 
 
 def _draw_results(run: Run, summary: evaluate.Summary, judgement: judgements.Judgement) -> None:
-    console.say(_asked(run))
+    console.say(_asked(run), measurements.read_words(run), measurements.agreement_words(run))
     if unranked := measurements.unranked_words(run):
         console.warn(unranked)
     else:
@@ -129,7 +132,7 @@ def _draw_results(run: Run, summary: evaluate.Summary, judgement: judgements.Jud
         console.say(evaluate.reference_only_words(summary))
     if judgement.statuses:
         _draw_judgement(run, judgement, summary.k)
-    elif judgement.paid[0]:
+    elif judgement.paid.calls:
         console.say(judgements.cost_words(judgement))
 
 
@@ -199,7 +202,7 @@ def _draw_judgement(run: Run, judgement: judgements.Judgement, k: int) -> None:
             f"{scored.statuses.get('ok', 0)} of {scored.total}",
             scored.without,
         )
-        for name, scored in judgement.metrics.items()
+        for name, scored in (*judgement.metrics.items(), *judgement.of_maker.items())
     ]
     made = judgements.made_at(run, k).lower()
     console.table(("metric", "mean [95 %]", "scored", ""), rows, made or "answers")

@@ -64,11 +64,8 @@ def show_forecast(estimate: forecast.Forecast, as_json: bool, not_counted: str =
 
     def draw() -> None:
         console.table(("step", "calls"), list(estimate.calls.items()), counts.counted(estimate.questions, "question"))
-        cost = "no price known" if estimate.cost is None else requests.dollars(estimate.cost)
-        tokens = f"{estimate.prompt_tokens:,} input + {estimate.completion_tokens:,} output tokens"
-        console.say(
-            f"{counts.counted(estimate.total, 'call')}, {estimate.cached:,} of them cached; to pay: {tokens}, {cost}"
-        )
+        words = requests.paid_words(estimate.to_pay, priced=estimate.cost is not None)
+        console.say(f"To pay: {words} ({estimate.cached:,} more calls are already paid)")
         console.say(not_counted, estimate.pooled_words, estimate.paid_words)
         if estimate.seconds:
             minutes = f"about {estimate.seconds / 60:.1f} minutes" if estimate.seconds >= 6 else "a few seconds"

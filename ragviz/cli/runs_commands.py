@@ -12,17 +12,17 @@ import typer
 from ragviz.analysis import diagnose, evaluate, outcomes
 from ragviz.cli import console, options, results_commands
 from ragviz.cli.console import Json
-from ragviz.core.configuration import RunConfig
+from ragviz.core.configuration import Run, RunConfig
 from ragviz.core.errors import UsageError
-from ragviz.core.run_info import Run
 from ragviz.health import competition, health_sentences
 from ragviz.index import chunking
 from ragviz.jobs import queue
+from ragviz.models import requests
 from ragviz.questions import question_types
-from ragviz.runs import cases, exports, imports, measurements, overviews
+from ragviz.runs import cases, exports, measurements, overviews
 from ragviz.service import run_verbs, target_verbs
-from ragviz.targets import logged_file, targets
-from ragviz.text import counts
+from ragviz.targets import logged_file, logged_item, targets
+from ragviz.text import counts, markup
 
 runs_app = console.group("Runs: list, questions, import, record, rename, note, tag, delete.")
 
@@ -118,24 +118,88 @@ def runs_questions(
 
 @runs_app.command("import")
 def runs_import(
-    corpus: str,
     file: Path,
-    run_name: Annotated[str, typer.Option("--name")],
+    run_name: Annotated[str, typer.Option("--name", help="Name of the run; default: the file's.")] = "",
+    corpus: Annotated[str, typer.Option(help="Corpus of the run, without documents too; default: the name.")] = "",
+    questions: Annotated[str, typer.Option(help="Question set that the items are of, by id or text.")] = "",
+    mapped: Annotated[
+        list[str],
+        typer.Option("--map", metavar="ROLE=COLUMN", help=f"What a column is: {', '.join(logged_file.ROLES)}."),
+    ] = [],  # noqa: B006
+    system: Annotated[str, typer.Option(help="Only this of several systems.")] = "",
     file_format: Annotated[
         str, typer.Option("--format", help=", ".join([logged_file.AUTO, *logged_file.FORMATS]))
     ] = logged_file.AUTO,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be read, and store nothing.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Import what another program read and answered, with its verdicts or scores; a corpus is made when needed."""
+    """Import what a RAG system said, from its log or from another program's results; several systems are several runs.
+
+    CSV, TSV, Excel, JSON, JSON Lines or Parquet, a row a question or a row a context, and traces. What a column is, is
+    recognised, and can be said by --map answer=response.
+    """
     workspace = console.open_workspace()
     if file_format != logged_file.AUTO:
         console.one_of("format", file_format, logged_file.FORMATS)
-    logs = logged_file.read(console.read(file), file.name, file_format).logs
-    for log in logs:
-        called = run_name if len(logs) == 1 else f"{run_name} · {log.system}"
-        run = imports.import_run(workspace, workspace.store.corpora.ensure(corpus), called, log)
-        console.warn(*log.problems)
-        results_commands.results(run.name, as_json=as_json)
+    if wrong := [each for each in mapped if "=" not in each]:
+        raise UsageError(f"--map is ROLE=COLUMN, as --map answer=response: '{wrong[0]}' is not.")
+    roles = {role.strip(): column.strip() for role, _, column in (each.partition("=") for each in mapped)}
+    if dry_run:
+        _show_reading(workspace, logged_file.read(console.read(file), file.name, file_format, roles), as_json)
+        return
+    console.read(file)
+    chosen: dict[str, Any] = {"corpus": corpus, "questions": questions, "file_format": file_format, "roles": roles}
+    given = (file.name, str(file.absolute()))
+    job = run_verbs.import_run(workspace, given, run_name or file.stem, system=system, **chosen)
+    result = console.perform(workspace, job).result
+    console.warn(*result["problems"])
+    if len(result["runs"]) == 1:
+        results_commands.results(result["runs"][0], as_json=as_json)
+        return
+    names = ", ".join(f"'{name}'" for name in result["runs"])
+    console.show(dict(result), as_json, lambda: console.say(f"{result['items']:,} items imported as {names}."))
+
+
+def _show_reading(workspace: console.Workspace, reading: logged_item.Reading, as_json: bool) -> None:
+    """Draw the first five items of a file under their roles, what is known of all, and what judging would take."""
+    judging = run_verbs.foresee_log(workspace, reading.logs)
+    first = [item for log in reading.logs for item in log.items[:5]][:5]
+    body: dict[str, Any] = {"format": reading.format, "columns": reading.columns, "roles": reading.roles}
+    body["systems"] = [{"system": log.system, "problems": log.problems, **log.counts} for log in reading.logs]
+    body |= {"judging": asdict(judging), "first": [asdict(item) for item in first]}
+
+    def draw() -> None:
+        texts = [
+            (item.id, item.question, item.answer or item.error,
+             " | ".join(each.text or each.id for each in item.contexts), item.reference,
+             ", ".join(f"{name} {value:g}" for name, value in item.scores.items()))
+            for item in first
+        ]  # fmt: skip
+        shown = [[markup.shortened(console.line(text), 80) for text in row] for row in texts]
+        console.table(("id", "question", "answer", "contexts", "reference", "scores"), shown)
+        console.table(
+            ("role", "column"), [(logged_file.ROLES[role].label, each) for role, each in reading.roles.items()]
+        )
+        if unused := [column for column in reading.columns if not _is_used(column, reading)]:
+            console.say(f"Not read: {markup.shortened(', '.join(unused), 300)}.")
+        known = {name: sum(log.counts[name] for log in reading.logs) for name in reading.logs[0].counts}
+        has = [name for name, count in known.items() if count]
+        console.table(("system", *has), [(log.system, *(log.counts[name] for name in has)) for log in reading.logs])
+        console.say(f"Not known: {', '.join(name for name in known if name not in (*has, 'errors'))}.")
+        cost = "" if judging.cost is None else f", {requests.dollars(judging.cost)}"
+        console.say(
+            f"A judge would take at most {counts.counted(judging.calls, 'call')}, about {judging.prompt_tokens:,} "
+            f"tokens read and {judging.completion_tokens:,} written{cost}. Nothing was stored."
+        )
+
+    console.show(body, as_json, draw)
+    console.warn(*dict.fromkeys(problem for log in reading.logs for problem in log.problems))
+
+
+def _is_used(column: str, reading: logged_item.Reading) -> bool:
+    """Return whether a column, an object that it is in, or one in it has a role."""
+    used = [each for columns in reading.roles.values() for each in columns.split(", ")]
+    return any(each == column or each.startswith(f"{column}.") or column.startswith(f"{each}.") for each in used)
 
 
 @runs_app.command("record", cls=options.DeclaredCommand)

@@ -1,8 +1,9 @@
-"""Calls of models: what one said, what they will cost."""
+"""Calls of models: what one said, what they cost."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
+from operator import add, sub
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,24 @@ class Call:
     cached: bool
     raw: str
     estimated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Paid:
+    """Calls that were paid, or are to be paid: their tokens, and the dollars of those whose model has a price."""
+
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    dollars: float = 0.0
+
+    def __add__(self, other: Paid) -> Paid:
+        """Return the sum."""
+        return Paid(*map(add, astuple(self), astuple(other)))
+
+    def __sub__(self, other: Paid) -> Paid:
+        """Return the difference."""
+        return Paid(*map(sub, astuple(self), astuple(other)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from ragviz.core.span import Evidence
+from ragviz.core.document import Evidence
 from ragviz.core.split import Side
 
 GeneratorName = Literal["extractive", "model"]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, Self
 
 from ragviz.core.call import Call
-from ragviz.core.chunk import Chunk
+from ragviz.core.document import Chunk
 
 AnswererName = Literal["none", "extractive", "model"]
 Found = Literal["verbatim", "normal", "nearly", "not"]

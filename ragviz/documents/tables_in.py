@@ -7,18 +7,16 @@ import csv
 import io
 import json
 import re
-import zipfile
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
 from ragviz.core.errors import InputError, UnreadableFile
-from ragviz.documents import encoding
+from ragviz.documents import encoding, workbooks
 from ragviz.text.counts import counted
 from ragviz.text.markup import shortened
 from ragviz.text.untrusted import NESTED, is_deep, parsed, storable
 
-EXCEL = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 REFUSED, SHORT = TOLD = "refused: ", "short: "
 """Columns of a row that cannot be read, and of one with too few cells, that say so; no column of a file has such a
 name, because blanks at its end are taken off."""
@@ -40,43 +38,41 @@ def kind_of(head: bytes, name: str) -> str:
 
 
 def as_lines(data: bytes, kind: str, name: str) -> bytes:
-    """Return the rows of a table as JSON Lines in UTF-8, row 2 in line 2: line 1 is left blank for the titles.
+    """Return the rows of a table as JSON Lines in UTF-8, each in the line of its number: that of the titles is blank.
 
     Of a workbook the first sheet with cells is read, its cells as they are shown.
 
     Raises:
-        InputError: it is damaged, or holds no table.
+        InputError: it is damaged, holds no table, or hides some of it.
 
     """
     try:
-        table = _of_parquet(data) if kind == "parquet" else _of_excel(data)
+        table, hidden = _of_parquet(data) if kind == "parquet" else _of_excel(data)
     except Exception as error:  # any error of a reader concerns this file only
         reason = str(error).strip().splitlines()[:1] or [type(error).__name__]
         raise InputError(
             f"'{name}' is a damaged {kind.capitalize()} file ({reason[0][:200]}): save it again."
         ) from None
-    lines = "\n".join(json.dumps(row, ensure_ascii=False, default=str) for row in table)
-    if not lines:
+    if hidden:
+        raise InputError(f"'{name}' hides {hidden}: show what is to be read, and delete what is not.")
+    if not table:
         raise InputError(f"'{name}' is {'an Excel' if kind == 'excel' else 'a Parquet'} file without a row.")
-    return f"\n{lines}\n".encode("utf-8", "replace")
+    lines = [""] * max(table)
+    for number, row in table.items():
+        lines[number - 1] = json.dumps(row, ensure_ascii=False, default=str)
+    return "".join(f"{line}\n" for line in lines).encode("utf-8", "replace")
 
 
-def _of_parquet(data: bytes) -> Iterable[Mapping[str, Any]]:
+def _of_parquet(data: bytes) -> tuple[dict[int, Mapping[str, Any]], str]:
     import pyarrow.parquet
 
-    return pyarrow.parquet.read_table(io.BytesIO(data)).to_pylist()  # type: ignore[no-any-return]
+    return dict(enumerate(pyarrow.parquet.read_table(io.BytesIO(data)).to_pylist(), start=2)), ""
 
 
-def _of_excel(data: bytes) -> Iterable[Mapping[str, Any]]:
-    import kreuzberg
-
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        archive.getinfo("xl/workbook.xml")
-    for table in kreuzberg.extract_bytes_sync(data, EXCEL).tables:
-        titles, *rows = table.cells or [[]]
-        if rows:
-            return [dict(zip(map(str.strip, titles), row, strict=False)) for row in rows]
-    return []
+def _of_excel(data: bytes) -> tuple[dict[int, Mapping[str, Any]], str]:
+    cells, hidden = workbooks.xlsx_table(data)
+    titles = {column: title.strip() for column, title in cells.pop(min(cells)).items()} if cells else {}
+    return {n: {title: row.get(c, "") for c, title in titles.items()} for n, row in cells.items()}, hidden
 
 
 def rows(data: bytes, name: str, needed: Collection[str] = ("question",)) -> Iterator[tuple[int, Mapping[str, Any]]]:

@@ -26,13 +26,13 @@ class _Sheet:
     """The cells of a sheet that are shown, by row and column, and what is not."""
 
     name: str
-    rows: list[dict[int, str]] = field(default_factory=list)
+    rows: dict[int, dict[int, str]] = field(default_factory=dict)
     hidden_rows: int = 0
     hidden_columns: set[int] = field(default_factory=set)
     uncounted: list[str] = field(default_factory=list)
     """Cells whose formula has no value."""
 
-    def add(self, cells: dict[int, str], is_hidden: Callable[[int], bool], *, hidden: bool) -> None:
+    def add(self, number: int, cells: dict[int, str], is_hidden: Callable[[int], bool], *, hidden: bool) -> None:
         """Add a row, unless it is hidden or empty."""
         cells = {column: text for column, text in cells.items() if text}
         if hidden:
@@ -40,16 +40,16 @@ class _Sheet:
             return
         self.hidden_columns.update(filter(is_hidden, cells))
         if cells := {column: text for column, text in cells.items() if column not in self.hidden_columns}:
-            self.rows.append(cells)
+            self.rows[number] = cells
 
     def markdown(self) -> str:
         """Return the name as a heading and the cells as a table, "" for an empty sheet."""
         if not self.rows:
             return ""
-        used = sorted(set().union(*self.rows))
+        used = sorted(set().union(*self.rows.values()))
         between = [c for c in range(used[0], used[-1] + 1) if c not in self.hidden_columns]
         columns = between if len(between) * len(self.rows) <= MOST_CELLS else used
-        return f"## {self.name}\n\n{html.table([[row.get(c, '') for c in columns] for row in self.rows])}"
+        return f"## {self.name}\n\n{html.table([[row.get(c, '') for c in columns] for row in self.rows.values()])}"
 
     def hidden(self) -> str:
         """Say what is hidden in it, "" when nothing is."""
@@ -78,6 +78,17 @@ def _told(sheets: Sequence[_Sheet], hidden: Sequence[str]) -> tuple[list[str], l
 
 def xlsx(data: bytes) -> tuple[list[str], list[str]]:
     """Return the sheets of an Excel workbook that are shown, each as Markdown ("" for an empty one), and warnings."""
+    return _told(*_xlsx_sheets(data))
+
+
+def xlsx_table(data: bytes) -> tuple[dict[int, dict[int, str]], str]:
+    """Return the first sheet of an Excel workbook that shows a cell: cells by row and column; and what it hides."""
+    sheet = next((each for each in _xlsx_sheets(data)[0] if each.rows), _Sheet(""))
+    return sheet.rows, sheet.hidden()
+
+
+def _xlsx_sheets(data: bytes) -> tuple[list[_Sheet], list[str]]:
+    """Return the sheets of an Excel workbook that are shown, and the names of the others."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         root = "xl/workbook.xml"
         parts = relations(archive, root)
@@ -95,7 +106,7 @@ def xlsx(data: bytes) -> tuple[list[str], list[str]]:
                 sheet = _Sheet(known.get("name", ""))
                 _read_sheet(archive, parts[known["id"]][1], sheet, strings, codes, since_1904=is_1904)
                 sheets.append(sheet)
-    return _told(sheets, hidden)
+    return sheets, hidden
 
 
 def _strings(archive: zipfile.ZipFile, part: str) -> Iterator[str]:
@@ -155,7 +166,7 @@ def _read_sheet(
                         uncounted.append(cell.get("r", f"row {number}"))
                 is_hidden = node.get("hidden") in ("1", "true")
                 sheet.uncounted += [] if is_hidden else uncounted
-                sheet.add(cells, lambda c: any(low <= c <= high for low, high in hidden), hidden=is_hidden)
+                sheet.add(number, cells, lambda c: any(low <= c <= high for low, high in hidden), hidden=is_hidden)
                 rows.clear()
 
 
@@ -220,8 +231,8 @@ def ods(data: bytes) -> tuple[list[str], list[str]]:
                 is_hidden, read = known.get("visibility", "visible") != "visible", read + times
                 sheet.uncounted += [] if is_hidden else [f"row {read}"] * uncounted
                 ranges = tuple(columns)
-                for _ in range(times):
-                    sheet.add(cells, lambda c, r=ranges: any(a <= c <= b for a, b in r), hidden=is_hidden)  # type: ignore[misc]
+                for number in range(read - times, read):
+                    sheet.add(number, cells, lambda c, r=ranges: any(a <= c <= b for a, b in r), hidden=is_hidden)  # type: ignore[misc]
                 node.clear()
     return _told(sheets, hidden)
 

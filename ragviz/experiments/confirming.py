@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from ragviz.core.configuration import Run
 from ragviz.core.errors import BudgetReached, UsageError
 from ragviz.core.experiment import Confirmation, Experiment
 from ragviz.core.progress import Progress, silent
-from ragviz.core.run_info import Run
 from ragviz.experiments import findings, sweeping
 from ragviz.workspace import Workspace
 
@@ -62,7 +62,7 @@ def confirm(
         assert cell is not None  # a cell cannot be removed
         report = sweeping.Report(progress, number, 2, f"{name} on test", "runs")
         index = sweeping.index_for(workspace, store.corpora.get(experiment.corpus_id), cell.index, report)
-        most = None if budget is None else budget - sum(store.payments.of(run.id)[1] for run in runs)
+        most = None if budget is None else budget - sum(store.payments.of(run.id).dollars for run in runs)
         if most is not None and most < 0:
             raise BudgetReached("The first of the two runs has cost more than the budget: give a greater one.")
         config = sweeping.config_of(cell, index, SIDE)

@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from ragviz.core.configuration import IndexConfig
+from ragviz.core.configuration import IndexConfig, IndexInfo
 from ragviz.core.document import Corpus
 from ragviz.core.errors import RagvizError
 from ragviz.core.experiment import Cell
-from ragviz.core.index_info import IndexInfo
 from ragviz.core.question_set import QuestionSet
 from ragviz.experiments import sweeping
 from ragviz.index import preview

@@ -12,11 +12,10 @@ from ragviz.analysis import brackets, evaluate
 from ragviz.analysis.compare import Comparison, Delta, pairs, ranking_by
 from ragviz.analysis.ties import Price
 from ragviz.core.call import Estimate
-from ragviz.core.configuration import RunConfig
+from ragviz.core.configuration import Run, RunConfig
 from ragviz.core.errors import NotFoundError, UsageError
 from ragviz.core.experiment import Cell, Experiment
 from ragviz.core.fields import fields_of
-from ragviz.core.run_info import Run
 from ragviz.experiments import conclusion as conclusions
 from ragviz.experiments.conclusion import Conclusion, conclude
 from ragviz.experiments.declaring import k_of

@@ -13,12 +13,11 @@ from dataclasses import asdict, dataclass, replace
 from itertools import product
 from typing import Any
 
-from ragviz.core.configuration import IndexConfig, RunConfig
+from ragviz.core.configuration import IndexConfig, Run, RunConfig
 from ragviz.core.errors import InputError, RagvizError, UsageError
 from ragviz.core.experiment import Cell
 from ragviz.core.fields import Field, fields_of
 from ragviz.core.question_set import QuestionSet
-from ragviz.core.run_info import Run
 from ragviz.index import chunking
 from ragviz.retrieval import rerankers, retrievers
 from ragviz.runs import choices

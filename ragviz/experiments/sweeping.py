@@ -13,13 +13,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from ragviz.core.configuration import IndexConfig, RunConfig
+from ragviz.core.configuration import IndexConfig, IndexInfo, Run, RunConfig
 from ragviz.core.document import Corpus
 from ragviz.core.errors import BudgetReached, Cancelled, ModelError, RagvizError, StorageError, UsageError
 from ragviz.core.experiment import Cell, Experiment
-from ragviz.core.index_info import IndexInfo
 from ragviz.core.progress import Progress, silent
-from ragviz.core.run_info import Run
 from ragviz.experiments import findings
 from ragviz.index import indexing
 from ragviz.runs import running
@@ -133,7 +131,7 @@ def _paid(workspace: Workspace, experiment: Experiment, but: str) -> float:
     """Return the dollars that the runs of an experiment paid, without those of the run called `but`."""
     names = [experiment.run_name(cell.name) for cell in experiment.cells]
     runs = [run for name in names if name != but and (run := workspace.store.runs.find(name)) is not None]
-    return sum(workspace.store.payments.of(run.id)[1] for run in runs)
+    return sum(workspace.store.payments.of(run.id).dollars for run in runs)
 
 
 # Indexes

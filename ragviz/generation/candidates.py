@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import islice, zip_longest
 
-from ragviz.core.document import Document
+from ragviz.core.document import Document, Evidence, Span
 from ragviz.core.question import QuestionType
-from ragviz.core.span import Evidence, Span
 from ragviz.generation import english_wording, rejection
 from ragviz.generation.blocks import Block, Headed, code, headed, readable
 from ragviz.generation.chinese_wording import Chinese

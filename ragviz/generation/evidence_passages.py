@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeVar
 
-from ragviz.core.document import Document
+from ragviz.core.document import Document, Span
 from ragviz.core.question import Question
-from ragviz.core.span import Span
 from ragviz.generation.sections import SEPARATOR, name_of, section_at, title_of
 from ragviz.generation.structure import ListPlace, Table, structure
 from ragviz.text import segmentation

@@ -6,11 +6,9 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping
 from functools import cache, cached_property
 
-from ragviz.core.chunk import Chunk
-from ragviz.core.document import Document
-from ragviz.core.index_info import IndexInfo
+from ragviz.core.configuration import IndexInfo
+from ragviz.core.document import Chunk, Document, Evidence
 from ragviz.core.question import QuestionType
-from ragviz.core.span import Evidence
 from ragviz.generation.plan import Outline
 from ragviz.generation.sections import section_at, sections
 from ragviz.generation.structure import structure

@@ -8,13 +8,12 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from ragviz.core.chunk import Chunk
 from ragviz.core.digests import digest
+from ragviz.core.document import Chunk, Span
 from ragviz.core.errors import RagvizError
 from ragviz.core.progress import Progress
 from ragviz.core.question import Question, QuestionType
 from ragviz.core.reply_cache import Cache
-from ragviz.core.span import Span
 from ragviz.generation import model_questions, related_chunks, verification
 from ragviz.generation.indexed_documents import IndexedDocuments
 from ragviz.generation.makers import Ask, Meter, Order, Source

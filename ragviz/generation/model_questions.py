@@ -13,12 +13,10 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
-from ragviz.core.chunk import Chunk
 from ragviz.core.digests import digest, json_line
-from ragviz.core.document import Document
+from ragviz.core.document import Chunk, Document, Evidence, Span
 from ragviz.core.errors import BudgetReached, ModelError
 from ragviz.core.question import Question
-from ragviz.core.span import Evidence, Span
 from ragviz.generation import evidence_passages, question_prompts, rejection
 from ragviz.generation.makers import Ask
 from ragviz.generation.plan import Cell

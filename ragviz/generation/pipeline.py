@@ -11,9 +11,9 @@ from itertools import cycle, islice
 from typing import Any, TypedDict, Unpack, get_args
 
 from ragviz.core import stopping
+from ragviz.core.configuration import IndexInfo
 from ragviz.core.digests import digest
 from ragviz.core.errors import UsageError
-from ragviz.core.index_info import IndexInfo
 from ragviz.core.progress import Progress, silent
 from ragviz.core.question import GeneratorName, Question, QuestionStyle, QuestionType
 from ragviz.core.question_set import Edit, QuestionSet
@@ -242,7 +242,7 @@ def _result(
     reached = {document_id for question in kept for document_id in plan_record.documents_of(question)}
     reached |= {row.cell.document_id for row in record.rows} | record.nothing.keys()
     return Generated(
-        question_set.name, total, len(made) - rejected, rejected, *paid,
+        question_set.name, total, len(made) - rejected, rejected, paid.calls, paid.dollars,
         record.usable, max(record.wanted, record.planned), dict(short), dict(sum(reasons.values(), Counter())),
         plan_record.unverified(record, {q.id: q for q in questions}).total() if verify and not extractive else 0,
         plan_record.nothing_of([record], names, questions),

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, S
 from dataclasses import astuple, dataclass, field, fields, replace
 from typing import Any, Literal
 
-from ragviz.core.chunk import Chunk
+from ragviz.core.document import Chunk
 from ragviz.core.question import Question, QuestionType
 from ragviz.core.question_set import QuestionSet
 from ragviz.generation.model_questions import FAILED
@@ -143,7 +143,7 @@ def planned(
     """Return a new `record` of a plan, with the questions of an `earlier` one that are still among the `kept` ones.
 
     `kept` are the ids of the set's questions that are not rejected. A question counts for its own cell, else for any of
-    its type. The same plan goes on with its reasons; where it was finished, those of what is missing are found anew.
+    its type. The same plan goes on with its reasons.
     """
     cells = list(cells)
     record = replace(record, rows=[Row(cell) for cell in cells], places={}, yields={}, nothing={})
@@ -151,8 +151,6 @@ def planned(
         return record
     is_same = earlier.work == record.work and [row.cell for row in earlier.rows] == cells
     if is_same and earlier.places.keys() <= set(kept):
-        for row in earlier.rows if earlier.state == "done" else ():
-            row.reasons = Counter() if row.missing else row.reasons
         return replace(earlier, state="running")
     record = replace(record, yields=earlier.yields)
     waiting = [(i, earlier.rows[row].cell) for i, row in sorted(earlier.places.items()) if i in kept]

@@ -8,8 +8,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
-from ragviz.core.chunk import Chunk
 from ragviz.core.digests import digest
+from ragviz.core.document import Chunk
 from ragviz.generation.indexed_documents import IndexedDocuments
 from ragviz.generation.sections import SEPARATOR
 from ragviz.text.stems import content_words, stem

@@ -10,11 +10,10 @@ from itertools import islice
 from typing import Any
 
 from ragviz.core import stopping
-from ragviz.core.chunk import Chunk
+from ragviz.core.configuration import IndexInfo
 from ragviz.core.digests import new_id
-from ragviz.core.document import Document
+from ragviz.core.document import Chunk, Document
 from ragviz.core.errors import UsageError
-from ragviz.core.index_info import IndexInfo
 from ragviz.core.progress import Progress, silent
 from ragviz.core.question import Question
 from ragviz.core.question_set import Edit, QuestionSet
@@ -133,8 +132,9 @@ def verify_questions(
     finally:
         spending.settle()
         store.evidence.settle_all()
-    calls, dollars = store.payments.of(question_set.id)
-    return Verified(question_set.name, verified, faulty, unverified, changed, dict(reasons), accepted, calls, dollars)
+    paid = store.payments.of(question_set.id)
+    counts = (verified, faulty, unverified, changed)
+    return Verified(question_set.name, *counts, dict(reasons), accepted, paid.calls, paid.dollars)
 
 
 def summary(result: Mapping[str, Any], most: int = 3) -> str:
@@ -184,7 +184,7 @@ def foresee_verification(
     contexts = contexts_of(workspace, info, spending := Spending(paid))
     estimate = verification.foresee(waiting, contexts, client, verdicts=verdicts, probe=probe)
     spending.settle()
-    return replace(estimate, paid_calls=paid.calls, paid=paid.dollars)
+    return replace(estimate, paid_calls=paid.total.calls, paid=paid.total.dollars)
 
 
 def _checked(

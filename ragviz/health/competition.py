@@ -12,13 +12,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ragviz.core.chunk import Chunk
+from ragviz.core.configuration import IndexInfo, Run
+from ragviz.core.document import Chunk
 from ragviz.core.errors import UsageError
-from ragviz.core.index_info import IndexInfo
 from ragviz.core.progress import Progress, silent
 from ragviz.core.question import Question
 from ragviz.core.ranking import Ranking, Retrieved
-from ragviz.core.run_info import Run
 from ragviz.index import indexing
 from ragviz.metrics import rank_metrics
 from ragviz.questions.interchange import documents_of

@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ragviz.core.index_info import IndexInfo
+from ragviz.core.configuration import IndexInfo, Run
 from ragviz.core.question_set import QuestionSet
-from ragviz.core.run_info import Run
 from ragviz.health import material
 from ragviz.health.material import Material
 from ragviz.metrics.registry import label

@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragviz.backends.local import LocalIndex
-from ragviz.core.index_info import IndexInfo
+from ragviz.core.configuration import IndexInfo, Run
 from ragviz.core.question import Question
-from ragviz.core.run_info import Run
 from ragviz.index import damage, indexing
 from ragviz.retrieval import search
 from ragviz.runs import contexts, measurements

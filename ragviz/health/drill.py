@@ -22,9 +22,8 @@ from numpy.typing import NDArray
 
 from ragviz.analysis import evaluate, requirements
 from ragviz.analysis.rules import MINIMUM_EFFECT, verdict_of
-from ragviz.core.configuration import RetrieverName
+from ragviz.core.configuration import IndexInfo, RetrieverName
 from ragviz.core.errors import UsageError
-from ragviz.core.index_info import IndexInfo
 from ragviz.core.progress import Progress, silent
 from ragviz.core.question import Question
 from ragviz.core.question_set import QuestionSet

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ragviz.analysis import evaluate
 from ragviz.analysis.evaluate import Summary
 from ragviz.core.call import Estimate
-from ragviz.core.run_info import Run
+from ragviz.core.configuration import Run
 from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.metrics.registry import label, shown_in, title_of
 from ragviz.runs import measurements

@@ -7,10 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ragviz.core.index_info import IndexInfo
+from ragviz.core.configuration import IndexInfo, Run
 from ragviz.core.progress import Progress, silent
 from ragviz.core.question_set import QuestionSet
-from ragviz.core.run_info import Run
 from ragviz.health import contents, material
 from ragviz.health.contents import Contents
 from ragviz.health.finding import Found

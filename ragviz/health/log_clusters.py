@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ragviz.core.index_info import IndexInfo
+from ragviz.core.configuration import IndexInfo
 from ragviz.core.progress import Progress
 from ragviz.core.question import Question
 from ragviz.core.question_set import QuestionSet

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from ragviz.analysis import pooled
-from ragviz.core.chunk import Chunk
+from ragviz.core.document import Chunk, Evidence
 from ragviz.core.question import Question
-from ragviz.core.span import Evidence
 from ragviz.generation.rejection import COPIED, LEAST_COPIED
 from ragviz.health import word_weights
 from ragviz.health.finding import Finding, Found

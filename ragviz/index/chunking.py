@@ -19,9 +19,8 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, pairwise
 from typing import Any
 
-from ragviz.core.chunk import Chunk
 from ragviz.core.configuration import IndexConfig
-from ragviz.core.document import Document
+from ragviz.core.document import Chunk, Document
 from ragviz.core.errors import UsageError
 from ragviz.core.fields import Field, fields_of
 from ragviz.index import packing

@@ -6,9 +6,9 @@ import shlex
 import time
 from collections.abc import Mapping
 
+from ragviz.core.configuration import IndexInfo
 from ragviz.core.digests import digest
 from ragviz.core.errors import DamagedIndex, SearchError
-from ragviz.core.index_info import IndexInfo
 from ragviz.store.schema import Cuts
 from ragviz.workspace import Workspace
 

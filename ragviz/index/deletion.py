@@ -5,9 +5,9 @@ from __future__ import annotations
 from contextlib import suppress
 
 from ragviz.core import addresses
+from ragviz.core.configuration import IndexInfo
 from ragviz.core.document import Corpus
 from ragviz.core.errors import SearchError, UsageError
-from ragviz.core.index_info import IndexInfo
 from ragviz.workspace import Workspace
 
 

@@ -11,12 +11,10 @@ from itertools import chain, islice
 import numpy as np
 
 from ragviz.backends.protocol import Writer
-from ragviz.core.chunk import Chunk
-from ragviz.core.configuration import REMOTE, IndexConfig
+from ragviz.core.configuration import REMOTE, IndexConfig, IndexInfo
 from ragviz.core.digests import new_id
-from ragviz.core.document import Corpus, Document, DocumentInfo
+from ragviz.core.document import Chunk, Corpus, Document, DocumentInfo
 from ragviz.core.errors import Deleted, ModelError, UsageError
-from ragviz.core.index_info import IndexInfo
 from ragviz.core.progress import Progress, silent
 from ragviz.index import chunking, prefixes
 from ragviz.index.damage import content_of, examined
@@ -123,8 +121,8 @@ def build_index(
         _end_unbegun(workspace, info, new=existing is None)
         raise
     store.evidence.settle(corpus.id)
-    calls, paid = store.payments.of(info.id)
-    return replace(built, calls=calls, dollars=paid)
+    paid = store.payments.of(info.id)
+    return replace(built, calls=paid.calls, dollars=paid.dollars)
 
 
 def _end_unbegun(workspace: Workspace, info: IndexInfo, *, new: bool) -> None:
@@ -140,7 +138,7 @@ def _end_unbegun(workspace: Workspace, info: IndexInfo, *, new: bool) -> None:
         raise Deleted(f"Stopped: index '{info.name}' was deleted.")
     if current.status != "building":
         return
-    if new and not workspace.store.payments.of(info.id)[0]:
+    if new and not workspace.store.payments.of(info.id).calls:
         workspace.store.indexes.delete(info.id)
     else:
         workspace.store.indexes.update(replace(current, status="failed"))

@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ragviz.core.chunk import Chunk
-from ragviz.core.document import Document
+from ragviz.core.document import Chunk, Document
 from ragviz.index import headings
 from ragviz.index.packing import Tokenizer
 

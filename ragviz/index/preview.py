@@ -6,9 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ragviz.core.chunk import Chunk
 from ragviz.core.configuration import IndexConfig, RetrieverName
-from ragviz.core.document import Document, DocumentInfo
+from ragviz.core.document import Chunk, Document, DocumentInfo
 from ragviz.index import chunking, indexing
 from ragviz.models import weights
 from ragviz.store import stored_calls

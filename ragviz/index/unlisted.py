@@ -13,10 +13,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
 
 from ragviz.core import processes
-from ragviz.core.configuration import IndexConfig
+from ragviz.core.configuration import IndexConfig, IndexInfo
 from ragviz.core.digests import new_id
 from ragviz.core.errors import RagvizError
-from ragviz.core.index_info import IndexInfo
 from ragviz.core.progress import Progress, silent
 from ragviz.index import damage, indexing
 from ragviz.models.requests import Spending

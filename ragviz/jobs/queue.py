@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any, cast
 
 from ragviz.core import processes
+from ragviz.core.configuration import Run
 from ragviz.core.errors import StorageError, UsageError
 from ragviz.core.job import Job, NewJob
-from ragviz.core.run_info import Run
 from ragviz.jobs.tasks import KINDS
 from ragviz.store import database
 from ragviz.store.store import Store

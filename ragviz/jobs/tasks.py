@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from ragviz import sample
-from ragviz.core.configuration import IndexConfig, RunConfig
+from ragviz.core.configuration import IndexConfig, Run, RunConfig
 from ragviz.core.errors import Cancelled, Deleted, NotFoundError, UsageError
 from ragviz.core.job import Job
 from ragviz.core.progress import Progress
-from ragviz.core.run_info import Run
 from ragviz.store.transactions import Kind as Noun
 from ragviz.store.transactions import plain_name
 from ragviz.workspace import Workspace
@@ -69,6 +68,8 @@ def _argument(arguments: Mapping[str, Any], path: str) -> str:
 
 WAITING = ("exists", "password")
 """Outcomes of files whose upload is kept: to be confirmed, or given their password."""
+MOST_TOLD = 1_000
+"""Rows that could not be read, of which a job says why."""
 Config = TypeVar("Config", IndexConfig, RunConfig)
 
 
@@ -155,6 +156,27 @@ def _import(workspace: Workspace, arguments: Mapping[str, Any], progress: Progre
         workspace, corpus, brought, arguments["name"], arguments["format"], choices, progress
     )
     return asdict(outcome)
+
+
+def _import_run(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+    from ragviz.runs import imports
+    from ragviz.targets import logged_file
+
+    [(name, path)] = arguments["files"]
+    if not Path(path).exists():
+        raise UsageError(f"The file '{name}' is gone: uploads are kept for a day. Import it again.")
+    progress(0, None, "items", "Reading the file")
+    reading = logged_file.read(Path(path).read_bytes(), name, arguments["format"], arguments["roles"])
+    questions = arguments["questions"]
+    question_set = workspace.store.sets.get(questions) if questions else None
+    corpus = workspace.store.corpora.ensure(arguments["corpus"])
+    runs = imports.import_reading(
+        workspace, corpus, arguments["name"], reading, question_set, arguments["system"], progress
+    )
+    told = dict.fromkeys(problem for log in reading.logs for problem in log.problems)
+    told |= dict.fromkeys(problem for run in runs for problem in run.provenance.get("problems", ()))
+    items = sum(run.provenance["n"] for run in runs)
+    return {"runs": [run.name for run in runs], "items": items, "problems": [*told][:MOST_TOLD], "told": len(told)}
 
 
 def _verify(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
@@ -384,6 +406,17 @@ KINDS: Mapping[str, Kind] = {
         makes=("run", "name"),
         kept={"questions": "questions are asked, and what was said is kept."},
         pauses=True,
+    ),
+    "import-run": Kind(
+        _import_run,
+        "Reading the file",
+        "run",
+        works_on=(("questions", "questions"), ("run", "name")),
+        makes=("run", "name"),
+        kept="Nothing was imported of the system that was read last.",
+        done=_discard_all,
+        cancelled=_discard_all,
+        resumes_cancelled=False,
     ),
     "rejudge": Kind(
         _rejudge, "Reading the run", "results", works_on=(("run", "run"),), makes=("run", "run"), pauses=True

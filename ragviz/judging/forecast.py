@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ragviz.core.call import Paid
 from ragviz.core.errors import ModelError
 from ragviz.core.question import Question
 from ragviz.core.recording import Recording
@@ -62,6 +63,12 @@ class Forecast:
         if not self.paid_calls:
             return ""
         return f"The questions were embedded for this: {self.paid_calls:,} calls, {dollars(self.paid)} paid."
+
+    @property
+    def to_pay(self) -> Paid:
+        """What is not paid yet."""
+        calls = self.total - self.cached
+        return Paid(calls, self.prompt_tokens, self.completion_tokens, self.cost or 0.0)
 
     @property
     def total(self) -> int:

@@ -4,13 +4,35 @@ from __future__ import annotations
 
 import html
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pandas as pd
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import Progress as Bar
 
+from ragviz.core.progress import Progress, silent
 from ragviz.text.markup import visible
 
 ROWS = 10
 """Rows of a table that are shown; a result's `to_pandas()` has all of them."""
+
+
+@contextmanager
+def watched(progress: Progress) -> Iterator[Progress]:
+    """Yield `progress`; where nobody listens, one that draws a bar in a terminal or a notebook."""
+    if progress is not silent:
+        yield progress
+        return
+    console = Console(stderr=True)
+    with Bar(console=console, transient=True, disable=not (console.is_terminal or console.is_jupyter)) as bar:
+        task = bar.add_task("")
+
+        def draw(done: int, total: int | None, unit: str, message: str = "") -> None:
+            bar.update(task, completed=done, total=total, description=escape(f"{message}, {unit}" if unit else message))
+
+        yield draw
 
 
 class Shown(ABC):

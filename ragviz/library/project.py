@@ -17,12 +17,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pandas as pd
 
 from ragviz.core.configuration import IndexConfig, RunConfig
-from ragviz.core.errors import RowErrors, UsageError
+from ragviz.core.endpoint_choices import Endpoint
+from ragviz.core.errors import InputError, RowErrors, UsageError
 from ragviz.core.job import NewJob
 from ragviz.core.progress import Progress, silent
 from ragviz.core.question import GeneratorName, QuestionStyle, QuestionType
@@ -30,14 +32,16 @@ from ragviz.documents import corpora
 from ragviz.experiments import grid
 from ragviz.jobs import worker
 from ragviz.library.arguments import with_choices_of
-from ragviz.library.display import Shown
+from ragviz.library.display import Shown, watched
 from ragviz.library.project_results import Comparison, Documents, Experiment, Index, QuestionSet, Run
 from ragviz.questions import exchange, staleness
 from ragviz.questions.formats import input_file as input_files
 from ragviz.questions.formats import set_formats
-from ragviz.runs import comparisons
-from ragviz.service import experiment_verbs, index_verbs, question_verbs, run_verbs
+from ragviz.runs import comparisons, recorded
+from ragviz.service import experiment_verbs, index_verbs, question_verbs, run_verbs, target_verbs
 from ragviz.store import database
+from ragviz.targets import logged_file
+from ragviz.targets.callables import Called
 from ragviz.workspace import Workspace, open_workspace
 
 PathLike = str | os.PathLike[str]
@@ -173,6 +177,55 @@ class Project(Shown):
         result = self._do(question_verbs.generate(self.workspace, chosen, budget))
         return QuestionSet(self.workspace, result["questions"])
 
+    @with_choices_of(Endpoint)
+    def endpoint(self, name: str, *, preset: str = "", **choices: Any) -> Endpoint:
+        """Store a running system that is asked over HTTP, as `ragviz targets add` does; one that is the same stays.
+
+        `preset` names a known service ("openai", "dify" …). A header's secret is a variable of the environment:
+        headers={"Authorization": "Bearer ${TOKEN}"}.
+
+        Raises:
+            UsageError: it cannot be asked; another one is called so.
+
+        """
+        made = target_verbs.described(name, choices, preset)
+        return made if self.workspace.store.targets.find(name) == made else self.workspace.store.targets.add(made)
+
+    def record(
+        self,
+        target: Any,
+        questions: QuestionSet | str,
+        name: str,
+        *,
+        repeats: int = 1,
+        concurrency: int = 1,
+        budget: float | None = None,
+        **choices: Any,
+    ) -> Run:
+        """Ask a system the questions of a set, and store what it reads and answers as a run.
+
+        `target` is an endpoint or its name; or a function, of the question, to an answer, (answer, contexts) or a dict
+        of them, which may be asynchronous; or an object of LangChain, LlamaIndex or Haystack. A function is called in
+        `concurrency` threads. `choices` are split, limit and seed of the questions, and the metrics and judge of
+        answers. Repeated, it asks what is missing or failed; `repeats` show how far the system disagrees with itself.
+
+        Raises:
+            UsageError: the target cannot be asked, the name is taken, there is no question.
+            ServiceError: many questions in a row failed: what was answered is kept.
+
+        """
+        question_set = self.workspace.store.sets.get(questions if isinstance(questions, str) else questions.name)
+        if isinstance(target, (str, Endpoint)):
+            called = target if isinstance(target, str) else target.name
+            new = target_verbs.record(self.workspace, called, question_set, name, choices, repeats, budget)
+            with watched(self.progress) as progress:
+                return Run(self.workspace, worker.perform_new(self.workspace, new, progress).result["run"])
+        config = target_verbs.asking(self.workspace, question_set, choices)
+        with watched(self.progress) as progress:
+            more: dict[str, Any] = {"repeats": repeats, "budget": budget, "progress": progress}
+            system = Called(target, concurrency=concurrency)
+            return Run(self.workspace, recorded.record(self.workspace, question_set, name, system, config, **more).name)
+
     @with_choices_of(RunConfig)
     def run(self, index: str, questions: str, name: str, *, budget: float | None = None, **choices: Any) -> Run:
         """Retrieve, and if asked for answer and judge, every question of a set that is not rejected, as a run.
@@ -188,6 +241,41 @@ class Project(Shown):
         info, question_set = self.workspace.store.indexes.get(index), self.workspace.store.sets.get(questions)
         config = run_verbs.configured(self.workspace, info, question_set, choices)
         return Run(self.workspace, self._do(run_verbs.make(self.workspace, name, config, budget))["run"])
+
+    def import_run(
+        self,
+        frame_or_path: pd.DataFrame | PathLike,
+        name: str,
+        *,
+        corpus: str = "",
+        questions: str = "",
+        roles: Mapping[str, str] | None = None,
+        system: str = "",
+    ) -> Run:
+        """Import what another system said, from its log or a table: questions, answers, contexts, references, scores.
+
+        `roles` are columns by what they are ("answer": "response"), where they are not recognised. Without a `corpus`
+        it is that of the question set, else one of the run's name, which needs no documents. `questions` is the set
+        that the items are of, by id or text. Of a file with several systems `system` chooses one. Rows that cannot be
+        read are left out.
+
+        Raises:
+            InputError: the file cannot be read, or holds neither answers nor contexts.
+            UsageError: the name is taken, or several systems are in the file and none is chosen.
+
+        """
+        with TemporaryDirectory() as folder:
+            path = Path(folder) / "frame.jsonl"
+            if isinstance(frame_or_path, pd.DataFrame):
+                path.write_text(frame_or_path.to_json(orient="records", lines=True, force_ascii=False), "utf-8")
+            else:
+                path = Path(frame_or_path).expanduser()
+            systems = [log.system for log in logged_file.read(_bytes_of(path), path.name, roles=roles).logs]
+            if len(systems) > 1 and not system:
+                raise UsageError(f"The file has several systems: choose one of {', '.join(systems)} by system=….")
+            given, about = (path.name, str(path.absolute())), {"corpus": corpus, "questions": questions}
+            new = run_verbs.import_run(self.workspace, given, name, roles=roles, system=system, **about)
+            return self.open_run(self._do(new)["runs"][0])
 
     def sweep(
         self,
@@ -305,6 +393,13 @@ def open(home: PathLike | None = None, *, progress: Progress = silent) -> Projec
 
     """
     return Project(open_workspace(None if home is None else Path(home).expanduser()), progress)
+
+
+def _bytes_of(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(f"The file {path} cannot be opened: {error.strerror}.") from None
 
 
 @contextmanager

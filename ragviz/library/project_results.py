@@ -15,7 +15,8 @@ import pandas as pd
 
 from ragviz.analysis import compare as comparing
 from ragviz.analysis import comparison_words, diagnose
-from ragviz.core import run_info
+from ragviz.analysis.requirements import Undecided
+from ragviz.core import configuration
 from ragviz.core.call import Estimate
 from ragviz.core.configuration import RetrieverName
 from ragviz.core.question import ASKED
@@ -28,7 +29,7 @@ from ragviz.library.display import Shown
 from ragviz.metrics import registry
 from ragviz.questions import interchange, sets
 from ragviz.retrieval import retrievers, search
-from ragviz.runs import alternatives, exports, judgements, measurements, replays, rescue_words, tables
+from ragviz.runs import acceptance, alternatives, exports, judgements, measurements, replays, rescue_words, tables
 from ragviz.service import run_verbs
 from ragviz.text.counts import counted
 from ragviz.workspace import Workspace
@@ -160,6 +161,30 @@ class QuestionSet(Shown):
         return table.loc[table["status"].isin(ASKED), ["question", "answer", "kind", "document", "status"]]
 
 
+def check(
+    run: Run,
+    *requirements: str,
+    baseline: Run | None = None,
+    no_worse_than: float | None = None,
+    metrics: Sequence[str] = (),
+    undecided: Undecided | None = None,
+) -> None:
+    """Fail a test with what `ragviz check` prints, unless a run meets its requirements ("recall@3>=0.8").
+
+    Raises:
+        AssertionError: its numbers are not reliable, a requirement is not met, or it is worse than the baseline; with
+            what the command prints.
+        UsageError: a requirement cannot be read.
+
+    """
+    __tracebackhide__ = True
+    before = None if baseline is None else baseline._record()
+    demands = acceptance.Demands(requirements, before, no_worse_than, metrics, undecided)
+    checked = acceptance.check(run.workspace, run._record(), demands)
+    if not checked.passed:
+        raise AssertionError("\n".join(acceptance.lines(checked)))
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Run(Shown):
     """The questions of a set, put to an index: rankings, and answers and scores where the run answers or judges."""
@@ -272,7 +297,7 @@ class Run(Shown):
         kinds = {column.name: _DTYPES[column.kind] for column in columns}
         return pd.DataFrame(rows, columns=list(kinds)).astype(kinds)
 
-    def _record(self) -> run_info.Run:
+    def _record(self) -> configuration.Run:
         return self.workspace.store.runs.get(self.name)
 
     def _title(self) -> str:

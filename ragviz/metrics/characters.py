@@ -15,9 +15,8 @@ from operator import attrgetter, itemgetter
 import numpy as np
 from numpy.typing import NDArray
 
-from ragviz.core.chunk import Chunk
+from ragviz.core.document import Chunk, Evidence, Span
 from ragviz.core.errors import InputError
-from ragviz.core.span import Evidence, Span
 from ragviz.metrics.rank_metrics import Floats, Ints, Metric, Rankings
 from ragviz.text.counts import counted
 

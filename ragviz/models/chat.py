@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from pydantic import SecretStr, ValidationError
 
 from ragviz.core.addresses import secrets_of
+from ragviz.core.call import Paid
 from ragviz.core.digests import digest
 from ragviz.core.errors import BudgetReached, Cancelled, ModelError
 from ragviz.core.reply_cache import Cache
@@ -457,7 +458,7 @@ class ModelClient:
                     lambda: self._openai().post("/chat/completions", cast_to=ChatCompletion, body=body)
                 )
                 paid = self._account(self.model, response, started, _texts(body), request.max_tokens)
-                record_cost(paid.cost)
+                record_cost(paid.paid)
         except openai.APIStatusError as error:
             parts = refusals.parts_refused(error) if refusals.format_refused(error) else set()
             refused = parts & _parts_of(body) - without
@@ -495,7 +496,7 @@ class ModelClient:
 
     def _reserved(
         self, request: Request[Any], body: Mapping[str, Any]
-    ) -> AbstractContextManager[Callable[[float | None], None]]:
+    ) -> AbstractContextManager[Callable[[Paid | None], None]]:
         """Reserve the most that a call may cost while it is in flight."""
         most = self.price(_most_tokens(_texts(body)), request.max_tokens or UNBOUND) or 0.0
         return _reserved(request.spending, most)
@@ -572,7 +573,7 @@ class ModelClient:
             response = self._within_timeout(
                 lambda: self._openai().embeddings.create(model=model, input=list(texts), encoding_format="float")
             )
-            record_cost(self._account(model, response, started, texts, None).cost)
+            record_cost(self._account(model, response, started, texts, None).paid)
             return response
 
     def _openai(self) -> openai.OpenAI:
@@ -638,7 +639,7 @@ def _or_error(
 
 
 @contextmanager
-def _reserved(spending: Spending | None, most: float) -> Iterator[Callable[[float | None], None]]:
+def _reserved(spending: Spending | None, most: float) -> Iterator[Callable[[Paid | None], None]]:
     """Reserve `most` dollars for a call, as `Spending.call`; one that the server refused costs nothing."""
     import openai
 

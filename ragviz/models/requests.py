@@ -10,7 +10,7 @@ from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from pydantic import BaseModel
 
-from ragviz.core.call import Call
+from ragviz.core.call import Call, Paid
 from ragviz.core.errors import BudgetReached, UsageError
 
 Prices = Mapping[str, tuple[float, float]]
@@ -65,10 +65,21 @@ def dollars(amount: float) -> str:
     return f"${amount:,.2f}" if amount >= 1 or round(amount, 2) == amount else f"${amount:.4g}"
 
 
-class Pay(Protocol):
-    """Keeps a sum of calls and dollars."""
+def paid_words(paid: Paid, *, priced: bool = True) -> str:
+    """Say what calls cost, or will cost: an estimate and what was paid have the same parts.
 
-    def __call__(self, calls: int, dollars: float, most: float | None) -> float:
+    >>> paid_words(Paid(12, 3400, 560, 0.0123)), paid_words(Paid(1, 90, 0), priced=False)
+    ('12 calls · 3,400 input + 560 output tokens · $0.0123', '1 call · 90 input + 0 output tokens · no price known')
+    """
+    tokens = f"{paid.prompt_tokens:,} input + {paid.completion_tokens:,} output tokens"
+    counted = f"{paid.calls:,} call{'s' * (paid.calls != 1)}"
+    return f"{counted} · {tokens} · {dollars(paid.dollars) if priced else 'no price known'}"
+
+
+class Pay(Protocol):
+    """Keeps a sum of what is paid."""
+
+    def __call__(self, paid: Paid, most: float | None) -> float:
         """Add to the sum and return its dollars; when those exceed `most`, nothing is added."""
         ...
 
@@ -78,14 +89,14 @@ class Ledger:
 
     def __init__(self) -> None:
         """Start at zero."""
-        self.calls, self.dollars = 0, 0.0
+        self.total = Paid()
 
-    def __call__(self, calls: int, dollars: float, most: float | None) -> float:
+    def __call__(self, paid: Paid, most: float | None) -> float:
         """See `Pay`."""
-        total = self.dollars + dollars
-        if most is None or total <= most:
-            self.calls, self.dollars = self.calls + calls, total
-        return total
+        total = self.total + paid
+        if most is None or total.dollars <= most:
+            self.total = total
+        return total.dollars
 
 
 class Spending:
@@ -102,14 +113,13 @@ class Spending:
         """Record nothing yet; without a `pay` records are in memory."""
         self._pay, self._budget, self._stopped = pay or Ledger(), budget, stopped
         self._in_flight, self._reserved = 0, 0.0  # calls in flight, and the most they may cost
-        self._ended, self._dollars = 0, 0.0  # calls that ended, and what they cost
-        self._written, self._written_dollars = 0, 0.0
+        self._ended, self._written = Paid(), Paid()  # calls that ended, and what is recorded
         self._unknown, self._held = 0, 0.0  # calls that ended without an answer or an error, and what is held for them
         self._changed = threading.Condition()
 
     @contextmanager
-    def call(self, most: float) -> Iterator[Callable[[float | None], None]]:
-        """Reserve `most` dollars for a call; the function it yields takes its cost, None when it was not served.
+    def call(self, most: float) -> Iterator[Callable[[Paid | None], None]]:
+        """Reserve `most` dollars for a call; the function it yields takes what it cost, None when it was not served.
 
         Waits for calls in flight when the budget does not cover this one: they may cost less.
 
@@ -117,7 +127,7 @@ class Spending:
             BudgetReached: it does not cover it with none in flight either.
 
         """
-        costs: list[float | None] = []
+        costs: list[Paid | None] = []
         self._begin(most)
         try:
             yield costs.append
@@ -127,9 +137,8 @@ class Spending:
                 self._reserved -= most
                 if not costs:
                     self._unknown, self._held = self._unknown + 1, self._held + most
-                if (cost := costs[-1] if costs else most) is not None:
-                    self._ended += 1
-                    self._dollars += cost
+                if (cost := costs[-1] if costs else Paid(1, dollars=most)) is not None:
+                    self._ended += cost
                 self._changed.notify_all()
 
     def settle(self) -> None:
@@ -162,19 +171,17 @@ class Spending:
 
     def _write(self, calls: int, most: float, budget: float | None) -> float | None:
         """Record what is due and reserved; return the dollars paid so far when the budget is too small."""
-        due = self._ended + self._in_flight + calls - self._written
-        due_dollars = self._dollars + self._reserved + most - self._written_dollars
-        if calls and due <= 0 and due_dollars <= 0:  # the unused part of earlier reservations covers this one
+        due = self._ended + Paid(self._in_flight + calls, dollars=self._reserved + most) - self._written
+        if calls and due.calls <= 0 and due.dollars <= 0:  # the unused part of earlier reservations covers this one
             return None
-        if not calls and not due and not due_dollars:
+        if due == Paid():
             return None
-        due += AHEAD if calls else 0
         total = 0.0
         for spare in dict.fromkeys((most, 0.0)):  # as much again where the budget covers it: fewer records
-            total = self._pay(due, due_dollars + spare, budget)
+            ahead = due + Paid(AHEAD if calls else 0, dollars=spare)
+            total = self._pay(ahead, budget)
             if budget is None or total <= budget:
-                self._written += due
-                self._written_dollars += due_dollars + spare
+                self._written += ahead
                 return None
         return total - most - self._reserved
 
@@ -255,6 +262,11 @@ class Usage:
     seconds: float = 0.0
     estimated: int = 0
     cost: float = 0.0
+
+    @property
+    def paid(self) -> Paid:
+        """What the calls cost."""
+        return Paid(self.calls, self.prompt_tokens, self.completion_tokens, self.cost)
 
     @classmethod
     def of(cls, calls: Sequence[Call | Completion[Any]]) -> Usage:

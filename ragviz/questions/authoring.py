@@ -12,11 +12,10 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from ragviz.core.digests import new_id
-from ragviz.core.document import Document, DocumentInfo
+from ragviz.core.document import Document, DocumentInfo, Evidence, Span
 from ragviz.core.errors import InputError, UsageError
 from ragviz.core.question import Question, QuestionStatus, QuestionStyle, QuestionType
 from ragviz.core.question_set import EDITED, Edit, QuestionSet
-from ragviz.core.span import Evidence, Span
 from ragviz.questions import interchange, staleness
 from ragviz.store.store import Store
 from ragviz.text import language, quotes

@@ -41,13 +41,11 @@ from typing import Any, Literal, get_args
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
-from ragviz.core.chunk import Chunk
 from ragviz.core.digests import digest
-from ragviz.core.document import Document
+from ragviz.core.document import Chunk, Document, Evidence, Span
 from ragviz.core.errors import InputError, UsageError
 from ragviz.core.progress import Progress, silent
 from ragviz.core.question import LONGEST_ID, Question, QuestionKind, QuestionStatus, QuestionStyle, QuestionType
-from ragviz.core.span import Evidence, Span
 from ragviz.core.split import Side
 from ragviz.documents import tables_in
 from ragviz.questions.formats.located import PLACES, located

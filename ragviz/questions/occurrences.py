@@ -16,10 +16,9 @@ from typing import Literal, get_args
 import numpy as np
 
 from ragviz.core.digests import digest, new_id
-from ragviz.core.document import Document
+from ragviz.core.document import Document, Span
 from ragviz.core.question import Question
 from ragviz.core.question_set import Edit, QuestionSet
-from ragviz.core.span import Span
 from ragviz.questions import authoring
 from ragviz.questions.formats.located import PLACES, located
 from ragviz.questions.units import length, units

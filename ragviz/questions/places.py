@@ -18,8 +18,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from ragviz.core.chunk import Chunk
-from ragviz.core.document import Document
+from ragviz.core.document import Chunk, Document
 from ragviz.core.progress import Progress, silent
 from ragviz.questions.units import units
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ragviz.core.configuration import Run
 from ragviz.core.document import Corpus
 from ragviz.core.errors import UsageError
 from ragviz.core.question_set import QuestionSet
-from ragviz.core.run_info import Run
 from ragviz.core.split import SIDES, Split
 from ragviz.judging import banks
 from ragviz.questions import splits

@@ -16,11 +16,10 @@ from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 
 from ragviz.core.digests import new_id
-from ragviz.core.document import Corpus, Document
+from ragviz.core.document import Corpus, Document, Span
 from ragviz.core.errors import Deleted, NotFoundError
 from ragviz.core.question import Question, QuestionStatus
 from ragviz.core.question_set import SYSTEM, Edit, QuestionSet
-from ragviz.core.span import Span
 from ragviz.questions.formats.located import located
 from ragviz.questions.units import length
 from ragviz.store.schema import version_of
@@ -125,7 +124,7 @@ def _before(store: Store, question_set: QuestionSet, question: Question) -> Ques
 def lost(question: Question) -> Span | None:
     """Return the first piece of a group of evidence of which every member is stale; None when every group has a place.
 
-    >>> from ragviz.core.span import Span
+    >>> from ragviz.core.document import Span
     >>> there, gone = Span("d", 0, 4, "here"), Span("d", 0, 4, "gone", stale=True)
     >>> lost(Question("q", "?", "", ((gone, there),), "hand"))
     >>> lost(Question("q", "?", "", ((there,), (gone,)), "hand")).text

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ragviz.analysis import differing as settings
-from ragviz.core.run_info import Run
+from ragviz.core.configuration import Run
 from ragviz.report.elements import Html, element, table
 from ragviz.runs import measurements
 

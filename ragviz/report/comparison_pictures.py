@@ -8,7 +8,7 @@ import numpy as np
 
 from ragviz.analysis import brackets, compare, comparison_words, points
 from ragviz.analysis.compare import Comparison, MetricRow, headline, pairs
-from ragviz.core.run_info import Run
+from ragviz.core.configuration import Run
 from ragviz.metrics.registry import METRICS, title_of
 from ragviz.report import curve_plots, difference_plots, expense_plots, leaderboard_plots, pair_plots, small_multiples
 from ragviz.report.change_card import Decided

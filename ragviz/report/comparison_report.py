@@ -9,9 +9,8 @@ from ragviz.analysis.compare import Comparison, headline
 from ragviz.analysis.comparison_words import clauses_of, difference_words, missing_words, p_words
 from ragviz.analysis.slices import DIMENSIONS
 from ragviz.analysis.ties import Price
-from ragviz.core.configuration import IndexConfig
+from ragviz.core.configuration import IndexConfig, Run
 from ragviz.core.experiment import Cell, Experiment, ExperimentRule
-from ragviz.core.run_info import Run
 from ragviz.experiments import conclusion, findings
 from ragviz.metrics.registry import title_of
 from ragviz.report import appendix, comparison_pictures, telling

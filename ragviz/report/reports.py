@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ragviz.core.configuration import Run
 from ragviz.core.errors import NotFoundError, UsageError
-from ragviz.core.run_info import Run
 from ragviz.report import comparison_report, experiment_report, run_report
 from ragviz.runs import comparisons
 from ragviz.workspace import Workspace

@@ -10,8 +10,8 @@ from ragviz.analysis import evaluate, outcomes, run_verdict
 from ragviz.analysis.evaluate import Summary
 from ragviz.analysis.rescue import Rescue
 from ragviz.analysis.run_verdict import NOT_LOST
+from ragviz.core.configuration import Run
 from ragviz.core.question import Question
-from ragviz.core.run_info import Run
 from ragviz.metrics.registry import METRICS, label, shown_in, title_of
 from ragviz.questions import without_model
 from ragviz.report import appendix, curve_plots, plots, telling

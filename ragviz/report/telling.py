@@ -10,8 +10,8 @@ import numpy as np
 from ragviz.analysis import abstention
 from ragviz.analysis.compare import Comparison, outcomes
 from ragviz.analysis.rules import direction
+from ragviz.core.configuration import Run
 from ragviz.core.question import Question
-from ragviz.core.run_info import Run
 from ragviz.metrics.registry import REGISTRY, title_of
 from ragviz.report.elements import Content, Html, element
 from ragviz.retrieval import search

@@ -5,8 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 
-from ragviz.core.chunk import Chunk
-from ragviz.core.span import Evidence, Span
+from ragviz.core.document import Chunk, Evidence, Span
 
 Cut = tuple[str, int, int]
 """Id, start and end of a chunk: characters of its document, end exclusive."""

@@ -9,9 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from ragviz.core.configuration import IndexConfig, RetrieverName
+from ragviz.core.configuration import IndexConfig, IndexInfo, RetrieverName
 from ragviz.core.errors import UsageError
-from ragviz.core.index_info import IndexInfo
 from ragviz.core.ranking import Ranking
 
 if TYPE_CHECKING:

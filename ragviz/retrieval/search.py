@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ragviz.core.chunk import Chunk
-from ragviz.core.configuration import RerankerName, RetrieverName
+from ragviz.core.configuration import IndexInfo, RerankerName, RetrieverName
+from ragviz.core.document import Chunk
 from ragviz.core.errors import SearchError
-from ragviz.core.index_info import IndexInfo
 from ragviz.core.progress import Progress, silent
 from ragviz.core.ranking import Hit, Ranking
 from ragviz.index import chunking, indexing

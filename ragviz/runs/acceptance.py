@@ -10,8 +10,8 @@ from ragviz.analysis import evaluate, requirements
 from ragviz.analysis.requirements import Outcome, Requirement, Undecided
 from ragviz.analysis.rules import MINIMUM_EFFECT
 from ragviz.core.call import Estimate
+from ragviz.core.configuration import Run
 from ragviz.core.errors import UsageError
-from ragviz.core.run_info import Run
 from ragviz.judging import controls
 from ragviz.metrics.registry import METRICS, label
 from ragviz.runs import comparisons, judgements, measurements
@@ -83,6 +83,13 @@ def check(workspace: Workspace, current: Run, demands: Demands | None = None) ->
     chosen = measurements.chosen_words(current)
     notes = list(dict.fromkeys([*([f"{current.name}: {chosen}"] if chosen else []), *notes]))
     return Acceptance(current.name, reliability, (*outcomes, *against), tuple(notes))
+
+
+def lines(acceptance: Acceptance) -> list[str]:
+    """Return what was checked as people read it: the outcome, each check, notes."""
+    several = acceptance.outcomes if len(acceptance.outcomes) > 1 else ()
+    checks = (f"{'passed' if each.passed else 'FAILED'}  {each.name}. {each.message}" for each in several)
+    return [acceptance.sentence, *checks, *acceptance.notes]
 
 
 def to_json(acceptance: Acceptance) -> dict[str, Any]:

@@ -8,12 +8,10 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
 from ragviz.analysis import rescue as rescuing
-from ragviz.core.configuration import REMOTE, IndexConfig, RunConfig
+from ragviz.core.configuration import REMOTE, IndexConfig, IndexInfo, Run, RunConfig
 from ragviz.core.digests import digest
 from ragviz.core.errors import RagvizError, UsageError
-from ragviz.core.index_info import IndexInfo
 from ragviz.core.question import Question
-from ragviz.core.run_info import Run
 from ragviz.index import chunking, prefixes
 from ragviz.index.preview import speed_of
 from ragviz.models.requests import dollars

@@ -20,7 +20,7 @@ from typing import Any
 
 from ragviz.analysis import outcomes
 from ragviz.analysis.evaluate import Slice, Summary
-from ragviz.core.chunk import Chunk
+from ragviz.core.document import Chunk
 from ragviz.core.question import Question
 from ragviz.core.ranking import Hit, Retrieved
 from ragviz.core.score import Score

@@ -10,15 +10,13 @@ from itertools import islice, zip_longest
 from typing import Any
 
 from ragviz import __version__
-from ragviz.core.configuration import NO_EMBEDDER, REMOTE, IndexConfig, RunConfig, identity_of
+from ragviz.core.configuration import NO_EMBEDDER, REMOTE, IndexConfig, IndexInfo, Run, RunConfig, identity_of
 from ragviz.core.digests import digest
 from ragviz.core.errors import UsageError
 from ragviz.core.fields import fields_of
-from ragviz.core.index_info import IndexInfo
 from ragviz.core.question import Question
 from ragviz.core.question_set import QuestionSet
 from ragviz.core.reply_cache import Cache
-from ragviz.core.run_info import Run
 from ragviz.judging import planning, similarities, steps
 from ragviz.metrics import answers as answer_metrics
 from ragviz.metrics.registry import METRICS

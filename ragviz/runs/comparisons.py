@@ -16,10 +16,10 @@ from ragviz.analysis import sides
 from ragviz.analysis.evaluate import CURVES, Band
 from ragviz.analysis.sides import Measured, RunSide
 from ragviz.analysis.ties import Price
+from ragviz.core.configuration import Run
 from ragviz.core.errors import UsageError
 from ragviz.core.question import Question
 from ragviz.core.ranking import Retrieved
-from ragviz.core.run_info import Run
 from ragviz.metrics import rank_metrics
 from ragviz.metrics.registry import k_read
 from ragviz.runs import control_items, measurements, overviews

@@ -7,13 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from ragviz.core.chunk import Chunk
-from ragviz.core.configuration import RunConfig
-from ragviz.core.index_info import IndexInfo
+from ragviz.core.configuration import IndexInfo, Run, RunConfig
+from ragviz.core.document import Chunk
 from ragviz.core.question import Question
 from ragviz.core.ranking import Retrieved
 from ragviz.core.recording import Context, Recording
-from ragviz.core.run_info import Run
 from ragviz.core.verdict import EvaluatedAnswer, Matrix
 from ragviz.index import chunking, indexing
 from ragviz.judging import planning

@@ -8,10 +8,10 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any
 
+from ragviz.core.configuration import Run
 from ragviz.core.digests import digest
 from ragviz.core.errors import ModelError
 from ragviz.core.progress import Progress
-from ragviz.core.run_info import Run
 from ragviz.judging import controls, planning, steps
 from ragviz.judging.work import Asker
 from ragviz.models.requests import Completion, Request, Usage

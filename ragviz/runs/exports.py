@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ragviz.analysis import evaluate
+from ragviz.core.configuration import Run
 from ragviz.core.errors import UsageError
 from ragviz.core.ranking import Hit
-from ragviz.core.run_info import Run
 from ragviz.questions import interchange
 from ragviz.retrieval import search
 from ragviz.runs import cases, control_items, judgements, measurements, overviews, tables

@@ -13,18 +13,15 @@ from typing import Any, Literal
 
 from ragviz import __version__
 from ragviz.core.call import Call
-from ragviz.core.chunk import Chunk
-from ragviz.core.configuration import RunConfig
+from ragviz.core.configuration import Run, RunConfig
 from ragviz.core.digests import digest
-from ragviz.core.document import Corpus, Document
+from ragviz.core.document import Chunk, Corpus, Document, Evidence, Span
 from ragviz.core.errors import UsageError
 from ragviz.core.progress import Progress, silent
 from ragviz.core.question import Question
 from ragviz.core.question_set import QuestionSet
 from ragviz.core.ranking import Ranking, Retrieved
 from ragviz.core.recording import AnswerStatus, Context, Found, Knows, Recording
-from ragviz.core.run_info import Run
-from ragviz.core.span import Evidence, Span
 from ragviz.core.verdict import EvaluatedAnswer, Matrix
 from ragviz.index import indexing
 from ragviz.metrics import answers as answer_metrics
@@ -32,7 +29,7 @@ from ragviz.questions.places import Place, Places
 from ragviz.retrieval import gold
 from ragviz.runs import choices, contexts, overviews, running
 from ragviz.store.schema import corpus_hash, questions_hash
-from ragviz.targets.logged_item import Log, LoggedItem
+from ragviz.targets.logged_item import Log, LoggedItem, Reading
 from ragviz.text import language
 from ragviz.text.counts import counted
 from ragviz.text.denial import abstains
@@ -67,7 +64,7 @@ def import_run(
         UsageError: the name is blank or taken, or no item is of a question of `question_set`.
 
     """
-    content = digest(*(repr(each) for each in log.items))
+    content = _content(log)
     recorder = Recorder(
         workspace, corpus, name, content, origin=log.origin, question_set=question_set, progress=progress
     )
@@ -82,6 +79,58 @@ def import_run(
         raise
 
 
+def import_reading(
+    workspace: Workspace,
+    corpus: Corpus,
+    name: str,
+    reading: Reading,
+    question_set: QuestionSet | None = None,
+    system: str = "",
+    progress: Progress = silent,
+) -> list[Run]:
+    """Store what a file holds of each system as the run "name · system"; of one, or the chosen `system`, as `name`.
+
+    A file without questions is of those of `question_set`, by id, else by place.
+
+    Raises:
+        UsageError: as `import_run`; there is no such system, or there are no questions.
+
+    """
+    logs = [log for log in reading.logs if system in ("", log.system)]
+    if not logs:
+        known = ", ".join(f"'{log.system}'" for log in reading.logs)
+        raise UsageError(f"The file has no system '{system}': it has {known}.")
+    asked = [each for each in workspace.store.questions.all(question_set.id) if each.asked] if question_set else []
+    runs: list[Run] = []
+    for log in logs:
+        called = name if len(logs) == 1 else f"{name} · {log.system or len(runs) + 1}"
+        log = _with_questions(log, asked)
+        before, fingerprint = workspace.store.runs.find(called), _fingerprint(_content(log), question_set)
+        resumed = before is not None and (before.status, before.fingerprint) == ("done", fingerprint)
+        again = len(logs) > 1 and before is not None and resumed and before.corpus_id == corpus.id
+        runs.append(before if before and again else import_run(workspace, corpus, called, log, question_set, progress))
+    return runs
+
+
+def _with_questions(log: Log, asked: Sequence[Question]) -> Log:
+    """Return a log with the questions that it is of: those of a set in their order, where neither text nor id says."""
+    if any(item.question for item in log.items) or {item.id for item in log.items} & {each.id for each in asked}:
+        return log
+    if len(asked) != len(log.items):
+        has = f"the set has {len(asked):,}" if asked else "give the set that it is of: --questions SET"
+        raise UsageError(f"The file names no questions for its {len(log.items):,} items: {has}.")
+    items = [replace(item, id=each.id, question=each.text) for item, each in zip(log.items, asked, strict=True)]
+    return replace(log, items=tuple(items))
+
+
+def _content(log: Log) -> str:
+    return digest(*(repr(each) for each in log.items))
+
+
+def _fingerprint(content: str, question_set: QuestionSet | None) -> str:
+    return digest(content, question_set.id if question_set else "")
+
+
 class Recorder:
     """Stores what another system said as a run, item by item, in any order; not for several threads at once.
 
@@ -89,7 +138,8 @@ class Recorder:
     `again` also one that is done; `done` are the ids of the questions that it has. An item replaces one whose id was
     taken from there. `target` is the run's, `origin` the name of the program or system.
     Items are of the questions of `question_set`, by id, else by text; those of none are left out, as `problems` tell.
-    Without a set, one of the run's name is made of them.
+    `asked` are those of the set that count, where they are not all. Without a set, one of the run's name is made of
+    them.
     """
 
     def __init__(
@@ -102,6 +152,7 @@ class Recorder:
         origin: str,
         target: str = "file",
         question_set: QuestionSet | None = None,
+        asked: Sequence[Question] | None = None,
         again: bool = False,
         progress: Progress = silent,
     ) -> None:
@@ -114,9 +165,10 @@ class Recorder:
         if question_set is not None and question_set.corpus_id != corpus.id:
             raise UsageError(f"Question set '{question_set.name}' is of another corpus: choose one of '{corpus.name}'.")
         self._workspace, self._store, self._origin = workspace, workspace.store, origin
-        asked = self._store.questions.all(question_set.id) if question_set else []
-        asked = [question for question in asked if question.asked]
-        fingerprint = digest(content, question_set.id if question_set else "")
+        if asked is None:
+            all_asked = self._store.questions.all(question_set.id) if question_set else []
+            asked = [question for question in all_asked if question.asked]
+        fingerprint = _fingerprint(content, question_set)
         existing, expected = self._store.runs.find(name), (corpus.id, fingerprint)
         same = existing is not None and (existing.corpus_id, existing.fingerprint) == expected
         if existing is not None and same and (again or existing.status == "running"):

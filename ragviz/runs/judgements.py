@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ragviz.analysis import diagnose, doubts, evaluate, run_verdict
@@ -12,11 +12,11 @@ from ragviz.analysis.abstention import Abstention, abstention
 from ragviz.analysis.doubts import Doubt
 from ragviz.analysis.evaluate import Summary
 from ragviz.analysis.run_verdict import Losses
-from ragviz.core.call import Call
+from ragviz.core.call import Call, Paid
+from ragviz.core.configuration import Run
 from ragviz.core.question import Question
 from ragviz.core.ranking import Retrieved
 from ragviz.core.recording import AnswerStatus
-from ragviz.core.run_info import Run
 from ragviz.core.score import Score
 from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.judging import controls, replay
@@ -24,7 +24,7 @@ from ragviz.judging.controls import Controls
 from ragviz.metrics import answers as answer_metrics
 from ragviz.metrics.registry import label
 from ragviz.models.chat import ModelClient
-from ragviz.models.requests import Usage, dollars
+from ragviz.models.requests import Usage, paid_words
 from ragviz.runs import choices, contexts, control_items, measurements
 from ragviz.targets import answering
 from ragviz.targets.targets import target_of
@@ -172,10 +172,11 @@ class Judgement:
     `statuses` are those of the answers, `failures` the steps that failed, of the questions with such a step. `metrics`
     are the means of the scores. `causes` says of every question where it was lost (a key of `diagnose.CAUSES`),
     `rulings` whether its answer is right. `usage` is what all model calls behind it cost when they were made, by any
-    run; of these calls the prices of `priced` are known and those of `unpriced` are not. `paid` are the calls and
-    dollars that this run paid. `controls` is how the judge did on the control items, None when it was asked none.
-    `doubts` are the questions to look at first: their scores contradict the words of their answers. `claims` says
-    whether the claims of any answer were judged.
+    run; of these calls the prices of `priced` are known and those of `unpriced` are not. `paid` is what this run paid,
+    for embeddings and failed calls too. `controls` is how the judge did on the control items, None when it was asked
+    none. `doubts` are the questions to look at first: their scores contradict the words of their answers. `claims`
+    says whether the claims of any answer were judged. `of_maker` are the means of what the program that wrote the
+    recordings scored, on its own scales, by its name and theirs: "ragas: faithfulness".
     """
 
     statuses: Mapping[str, AnswerStatus]
@@ -185,12 +186,13 @@ class Judgement:
     causes: Mapping[str, str]
     abstention: Abstention
     usage: Usage
-    paid: tuple[int, float]
+    paid: Paid
     controls: Controls | None
     priced: int
     unpriced: int
     doubts: tuple[Doubt, ...]
     claims: bool
+    of_maker: Mapping[str, evaluate.Scored] = field(default_factory=dict)
 
     @property
     def failed(self) -> list[str]:
@@ -235,20 +237,17 @@ def decided_words(judgement: Judgement) -> str:
 
 
 def cost_words(judgement: Judgement) -> str:
-    """Say what the model calls behind a run cost when they were made, and what the run itself paid."""
-    usage, (calls, paid) = judgement.usage, judgement.paid
-    if not usage.calls and not calls:
+    """Say what a run paid, in the parts of its estimate; of one that paid nothing, what was paid before."""
+    usage, paid = judgement.usage, judgement.paid
+    if not usage.calls and not paid.calls:
         return "No model was asked: nothing was paid."
-    tokens = f"{usage.prompt_tokens:,} input + {usage.completion_tokens:,} output tokens"
+    shown = paid if paid.calls else usage.paid
+    words = paid_words(shown, priced=bool(judgement.priced or shown.dollars))
+    if judgement.priced and judgement.unpriced:
+        words += f" ({judgement.unpriced:,} calls without a price)"
     if usage.estimated:
-        tokens += f" (estimated from the texts of {usage.estimated:,}, of which the endpoint reported none)"
-    unpriced = f" ({judgement.unpriced:,} calls without a price)" if judgement.unpriced else ""
-    cost = f"{dollars(usage.cost)}{unpriced} when they were made" if judgement.priced else "no price was known"
-    in_dollars = f" · {dollars(paid)}" if judgement.priced or paid else ""
-    own = f"Paid: {calls:,} calls{in_dollars}, embeddings and failed ones included"
-    if not usage.calls:
-        return own
-    return f"{own}. Behind it: {usage.calls:,} calls · {tokens} · {cost}"
+        words += f" (tokens of {usage.estimated:,} calls estimated: the endpoint reported none)"
+    return f"Paid: {words}" if paid.calls else f"Paid: nothing; other runs paid {words}"
 
 
 def judgement_of(
@@ -306,7 +305,17 @@ def judgement_of(
         unpriced=len(behind) - priced,
         doubts=tuple(doubts.doubts(evaluated.values(), scores)),
         claims=any(each.matrix.answer_claims is not None for each in evaluated.values()),
+        of_maker=evaluate.summarise_scores(scores_of_maker(evaluated), questions, seed=config.seed),
     )
+
+
+def scores_of_maker(evaluated: Mapping[str, EvaluatedAnswer]) -> dict[str, dict[str, Score]]:
+    """Return what the program that wrote some recordings scored, by its name and theirs, then by question id."""
+    scores: dict[str, dict[str, Score]] = {}
+    for question_id, each in evaluated.items():
+        for name, value in each.scores_of_maker.items():
+            scores.setdefault(name, {})[question_id] = Score(name, value, version="")
+    return scores
 
 
 def answered_at(current: Run, k: int) -> bool:

@@ -10,14 +10,15 @@ from typing import Any
 
 from ragviz.analysis import evaluate, pooled
 from ragviz.analysis.evaluate import document_clusters
+from ragviz.core.configuration import Run
 from ragviz.core.errors import UsageError
 from ragviz.core.question import Question
 from ragviz.core.question_set import QuestionSet
 from ragviz.core.ranking import Retrieved
-from ragviz.core.run_info import Run
 from ragviz.core.score import Score
 from ragviz.judging import pool
 from ragviz.metrics.answers import ANSWER_METRICS
+from ragviz.text.counts import counted
 from ragviz.workspace import Workspace
 
 
@@ -139,6 +140,35 @@ def chosen_words(current: Run) -> str:
         f"Experiment '{experiment}' chose this configuration on the questions of this run: its numbers are better than "
         "they will be on others."
     )
+
+
+def agreement_words(run: Run) -> str:
+    """Say how far a system disagrees with itself, "" for a run without repeats."""
+    told = run.provenance.get("agreement") or {}
+    if not told.get("n"):
+        return ""
+    contexts_too = "" if told["jaccard"] is None else f", and {told['jaccard']:.2f} of their contexts (Jaccard)"
+    return (
+        f"Asked {told['runs']} times, it gives {told['differ']:.0%} of {told['n']} questions different answers; two "
+        f"answers to the same question share {told['token_f1']:.2f} of their words (token F1){contexts_too}."
+    )
+
+
+def read_words(current: Run) -> str:
+    """Say where the contexts that another system read stand in the documents; "" where it read none.
+
+    "Its 10 contexts in the documents: 7 verbatim, 1 in normal form, 1 nearly (83 % of its words), 1 not."
+    """
+    found = current.provenance.get("contexts", {})
+    if not (total := sum(found.get(how, 0) for how in FOUND)):
+        return ""
+    parts = [f"{found[how]:,} {word}" for how, word in FOUND.items() if found.get(how)]
+    told = ", ".join(parts).replace("nearly", f"nearly ({found.get('share', 1.0):.0%} of their words)")
+    return f"Its {counted(total, 'context')} in the documents: {told}."
+
+
+FOUND = {"verbatim": "verbatim", "normal": "in normal form", "nearly": "nearly", "not": "not found"}
+"""How a context of another system was found in the documents, and the words for it."""
 
 
 def reranking_words(current: Run) -> str:

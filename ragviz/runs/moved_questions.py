@@ -10,8 +10,8 @@ from ragviz.analysis import diagnose, flows, outcomes, slices
 from ragviz.analysis.compare import Comparison
 from ragviz.analysis.flows import Flow
 from ragviz.analysis.slices import Slices
+from ragviz.core.configuration import Run
 from ragviz.core.ranking import Retrieved
-from ragviz.core.run_info import Run
 from ragviz.questions import interchange
 from ragviz.runs import judgements, measurements
 from ragviz.runs.comparisons import Sources

@@ -16,10 +16,10 @@ from ragviz.analysis.evaluate import Summary, bound_to
 from ragviz.analysis.sides import Column, column
 from ragviz.analysis.ties import Price
 from ragviz.core.call import Estimate
+from ragviz.core.configuration import Run
 from ragviz.core.digests import digest
 from ragviz.core.errors import Deleted
 from ragviz.core.ranking import Retrieved
-from ragviz.core.run_info import Run
 from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.metrics import rank_metrics
 from ragviz.metrics.registry import METRICS, label
@@ -47,7 +47,8 @@ class Overview:
     hold on average, (depth,), and `reach` those down to the rank by which the evidence of a question has come, (n,);
     None where they are not known (see `contexts.tokens_read`). `given` are those that the
     answerer is given, (depth,) (see `contexts.tokens_given`). `answering` are the calls that answered, and `unpriced`
-    how many of them have no price. `answers` are the scores of the answers by metric.
+    how many of them have no price. `answers` are the scores of the answers by metric, and
+    those of the program that wrote them by its names.
     """
 
     questions: int
@@ -69,7 +70,8 @@ def computed(workspace: Workspace, current: Run) -> Overview:
     judgement = judgements.judgement_of(workspace, current, retrieved=retrieved)
     read = _read(workspace, current, [result for _, result in retrieved], summary.ranks)
     answering = _answering(judgement.evaluated.values())
-    answers = {name: column(by_question) for name, by_question in judgement.scores.items()}
+    scores = {**judgement.scores, **judgements.scores_of_maker(judgement.evaluated)}
+    answers = {name: column(by_question) for name, by_question in scores.items()}
     asked = Asked(
         tuple(question.id for question, _ in retrieved),
         tuple(tuple(bound_to(question)) for question, _ in retrieved),
@@ -227,8 +229,9 @@ def _stored(workspace: Workspace, run: Run) -> tuple[RunSummary, Overview]:
     (revision,) = workspace.store.revisions(run.id)
     whole = computed(workspace, run)
     ranking, judgement = whole.summary, whole.judgement
-    estimates = dict(ranking.metrics) | {name: scored.estimate for name, scored in judgement.metrics.items()}
-    summary = RunSummary(whole.questions, ranking.n, ranking.misses, estimates, *judgement.paid)
+    scored, paid = {**judgement.metrics, **judgement.of_maker}, judgement.paid
+    estimates = dict(ranking.metrics) | {name: each.estimate for name, each in scored.items()}
+    summary = RunSummary(whole.questions, ranking.n, ranking.misses, estimates, paid.calls, paid.dollars)
     with suppress(Deleted):  # meanwhile, by another process
         workspace.store.runs.put_summary(run.id, revision, _version(), summary, to_be_stored(whole))
     return summary, whole

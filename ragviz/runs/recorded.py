@@ -8,13 +8,12 @@ from dataclasses import replace
 from itertools import combinations
 from typing import Any, Protocol
 
-from ragviz.core.configuration import RunConfig
+from ragviz.core.configuration import Run, RunConfig
 from ragviz.core.digests import digest
 from ragviz.core.errors import ServiceError, UsageError
 from ragviz.core.progress import Progress, silent
 from ragviz.core.question import Question
 from ragviz.core.question_set import QuestionSet
-from ragviz.core.run_info import Run
 from ragviz.judging.work import Scheduler
 from ragviz.metrics import text as text_metrics
 from ragviz.runs import choices, contexts, running
@@ -119,7 +118,9 @@ def _recorded(
         origin=system.label,
         target="system",
         question_set=question_set,
+        asked=questions,
         again=True,
+        progress=progress,
     )
     answered = store.judgements.all(recorder.run.id)
     recorder.done -= {i for i, each in answered.items() if each.recording.status == "failed"}
@@ -218,15 +219,3 @@ def agreement(workspace: Workspace, runs: Sequence[Run]) -> dict[str, Any]:
         "token_f1": sum(f1) / len(f1) if f1 else None,
         "jaccard": sum(shared) / len(shared) if shared else None,
     }
-
-
-def agreement_words(run: Run) -> str:
-    """Say how far a system disagrees with itself, "" for a run without repeats."""
-    told = run.provenance.get("agreement") or {}
-    if not told.get("n"):
-        return ""
-    contexts_too = "" if told["jaccard"] is None else f", and {told['jaccard']:.2f} of their contexts (Jaccard)"
-    return (
-        f"Asked {told['runs']} times, it gives {told['differ']:.0%} of {told['n']} questions different answers; two "
-        f"answers to the same question share {told['token_f1']:.2f} of their words (token F1){contexts_too}."
-    )

@@ -13,12 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragviz.analysis import rescue as rescuing
-from ragviz.core.configuration import NO_EMBEDDER
+from ragviz.core.configuration import NO_EMBEDDER, IndexInfo, Run
 from ragviz.core.errors import Cancelled, Deleted, RagvizError, UsageError
-from ragviz.core.index_info import IndexInfo
 from ragviz.core.progress import Progress, silent
 from ragviz.core.ranking import Retrieved
-from ragviz.core.run_info import Run
 from ragviz.index.unlisted import unlisted
 from ragviz.metrics import rank_metrics
 from ragviz.models.requests import dollars
@@ -196,7 +194,7 @@ def _measured(
     """
     config, questions, report = change.config, changes.questions, Report()
     if change.effort == "paid":
-        most = None if budget is None else workspace.store.payments.of(current.id)[1] + budget
+        most = None if budget is None else workspace.store.payments.of(current.id).dollars + budget
         spending = workspace.spending(current.id, most)
     else:
         spending = workspace.spending(config.index)

@@ -9,14 +9,12 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, cast
 
-from ragviz.core.configuration import RunConfig
+from ragviz.core.configuration import IndexInfo, Run, RunConfig
 from ragviz.core.errors import Deleted, UsageError
-from ragviz.core.index_info import IndexInfo
 from ragviz.core.progress import Progress, silent
 from ragviz.core.question import Question
 from ragviz.core.question_set import QuestionSet
 from ragviz.core.ranking import Retrieved
-from ragviz.core.run_info import Run
 from ragviz.core.score import Score
 from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.judging import controls, forecast, planning, work
@@ -82,7 +80,7 @@ def run(
                 _judge_controlled(workspace, current, _unfinished(workspace, current), plan, progress)
             overviews.finish(workspace, current)
     except BaseException:
-        if not workspace.store.rankings.question_ids(current.id) and not workspace.store.payments.of(current.id)[0]:
+        if not workspace.store.rankings.question_ids(current.id) and not workspace.store.payments.of(current.id).calls:
             workspace.store.runs.delete(current.id)  # it did not begin
         raise
     return workspace.store.runs.get(current.id)
@@ -229,11 +227,11 @@ def foresee(workspace: Workspace, config: RunConfig) -> forecast.Forecast:
     spending.settle()
     reranking = _reranking_of(dry, len(questions))
     if not judges:
-        return replace(reranking, paid_calls=paid.calls, paid=paid.dollars)
+        return replace(reranking, paid_calls=paid.total.calls, paid=paid.total.dollars)
     pairs = [(q, Retrieved(q.id, r, *g)) for q, r, g in zip(questions, rankings, golds, strict=True)]
     items = contexts.to_answer(workspace, index.corpus_id, config, TARGETS[config.context], pairs)
     estimate = _foreseen(workspace, items, _plan(workspace, config))
-    return replace(added(reranking, estimate), paid_calls=paid.calls, paid=paid.dollars)
+    return replace(added(reranking, estimate), paid_calls=paid.total.calls, paid=paid.total.dollars)
 
 
 def foresee_judging(workspace: Workspace, current: Run, metrics: Sequence[str], judge: str = "") -> forecast.Forecast:
@@ -490,7 +488,7 @@ def _judge_controlled(
         _judge(workspace, current, judged_ids, replace(plan, edition=edition), progress)
     if outcome is not None and reliable_again:
         workspace.store.runs.note(current.id, controls=controls.to_json(outcome))
-    if outcome is not None and not outcome.fresh and workspace.store.payments.of(current.id)[0]:
+    if outcome is not None and not outcome.fresh and workspace.store.payments.of(current.id).calls:
         anew, _ = control_items.controlled(workspace, current, plan, progress, anew=True)
         assert anew is not None
         workspace.store.runs.note(current.id, controls=controls.to_json(anew))
@@ -500,7 +498,7 @@ def _judge_controlled(
 def _judge(workspace: Workspace, current: Run, ids: Sequence[str], plan: planning.Plan, progress: Progress) -> None:
     """Answer and judge the questions with these ids, and store each as it is finished."""
     store, earlier = workspace.store, workspace.store.judgements.all(current.id)
-    to_judge, paid = set(ids), store.payments.of(current.id)[0]
+    to_judge, paid = set(ids), store.payments.of(current.id).calls
     stored = zip(store.rankings.questions(current.id), store.rankings.all(current.id), strict=True)
     pairs = [(question, result) for question, result in stored if question.id in to_judge]
     if target_of(current).hands_over is None:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ragviz import sample
-from ragviz.core.configuration import IndexConfig, RetrieverName, RunConfig
+from ragviz.core.configuration import IndexConfig, RetrieverName, Run, RunConfig
 from ragviz.core.digests import digest
 from ragviz.core.document import Corpus
 from ragviz.core.progress import Progress, silent
 from ragviz.core.question import Question
-from ragviz.core.run_info import Run
 from ragviz.documents import corpora
 from ragviz.index import indexing
 from ragviz.judging import pool

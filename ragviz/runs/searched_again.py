@@ -13,14 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragviz.backends import exact
-from ragviz.core.configuration import IndexConfig
+from ragviz.core.configuration import IndexConfig, IndexInfo, Run
 from ragviz.core.digests import digest
 from ragviz.core.errors import UsageError
-from ragviz.core.index_info import IndexInfo
 from ragviz.core.progress import Progress, silent
 from ragviz.core.question import Question
 from ragviz.core.ranking import Ranking
-from ragviz.core.run_info import Run
 from ragviz.index import indexing, prefixes
 from ragviz.models.vectors import Vectors
 from ragviz.retrieval import search

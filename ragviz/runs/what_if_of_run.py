@@ -14,11 +14,10 @@ from ragviz.analysis.evaluate import cluster_words
 from ragviz.analysis.fusion import Candidates
 from ragviz.analysis.risk_coverage import Cases, Confidence
 from ragviz.analysis.what_if import Choices, Effect, Reading
+from ragviz.core.configuration import IndexInfo, Run
 from ragviz.core.errors import UsageError
-from ragviz.core.index_info import IndexInfo
 from ragviz.core.question import Question
 from ragviz.core.ranking import Retrieved
-from ragviz.core.run_info import Run
 from ragviz.metrics import rank_metrics
 from ragviz.metrics.rank_metrics import Rankings
 from ragviz.runs import contexts, measurements, searched_again

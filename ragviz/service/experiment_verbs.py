@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from ragviz.core.configuration import Run
 from ragviz.core.errors import UsageError
 from ragviz.core.experiment import Experiment, ExperimentRule
 from ragviz.core.job import NewJob
 from ragviz.core.question_set import QuestionSet
-from ragviz.core.run_info import Run
 from ragviz.experiments import confirming, declaring, grid
 from ragviz.experiments.grid import Planned
 from ragviz.workspace import Workspace

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ragviz.core.configuration import IndexInfo
 from ragviz.core.document import Corpus
-from ragviz.core.index_info import IndexInfo
 from ragviz.core.job import NewJob
+from ragviz.core.question import Question
 from ragviz.core.question_set import QuestionSet
+from ragviz.questions import occurrences
+from ragviz.questions.occurrences import Place
+from ragviz.runs import imports
 from ragviz.workspace import Workspace
 
 
@@ -24,6 +28,20 @@ def verify(workspace: Workspace, chosen: Mapping[str, Any], budget: float | None
     """Verify the questions of a set, as `generation.verifying.verify_questions` takes them."""
     corpus_id = workspace.store.indexes.get(chosen["index"]).corpus_id
     return NewJob("verify", f"Verify {chosen['questions']}", corpus_id, {**chosen, "budget": budget})
+
+
+def accept_evidence(
+    workspace: Workspace, question_set: QuestionSet, chosen: Sequence[tuple[Question, Sequence[Place]]], person: str
+) -> int:
+    """Save places as the evidence of questions, and measure again what other systems said of the set.
+
+    Returns how many were changed by somebody else meanwhile, and are not saved.
+    """
+    refused = occurrences.accept(workspace.store, question_set, chosen, person)
+    for run in workspace.store.runs.all(question_set.corpus_id):
+        if run.config.questions == question_set.id and run.knows.opaque and run.status == "done":
+            imports.measure_again(workspace, run)
+    return refused
 
 
 def import_files(

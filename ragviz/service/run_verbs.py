@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from ragviz.core.configuration import IndexConfig, RetrieverName, RunConfig
+from ragviz.core.configuration import IndexConfig, IndexInfo, RetrieverName, Run, RunConfig
 from ragviz.core.document import Corpus
 from ragviz.core.errors import UsageError
 from ragviz.core.fields import fields_of
-from ragviz.core.index_info import IndexInfo
 from ragviz.core.job import NewJob
 from ragviz.core.question_set import QuestionSet
-from ragviz.core.run_info import Run
 from ragviz.index import preview
 from ragviz.runs import choices, running, searched_again
 from ragviz.runs.searched_again import Part
+from ragviz.targets import fitting, logged_file
+from ragviz.targets.logged_item import Log
 from ragviz.workspace import Workspace
+
+INSTRUCTIONS = 500
+"""Tokens of a judge's instructions, about."""
 
 
 def configured(
@@ -61,6 +64,71 @@ def make(workspace: Workspace, name: str, config: RunConfig, budget: float | Non
     choices.check_budget(workspace, config, budget)
     index = workspace.store.indexes.get(config.index)
     return NewJob("run", f"Run {name}", index.corpus_id, {"name": name, "config": asdict(config), "budget": budget})
+
+
+def import_run(
+    workspace: Workspace,
+    file: tuple[str, str],
+    name: str,
+    *,
+    corpus: str = "",
+    questions: str = "",
+    file_format: str = logged_file.AUTO,
+    roles: Mapping[str, str] | None = None,
+    system: str = "",
+    folder: str = "",
+    upload: str = "",
+) -> NewJob:
+    """Import what other systems said from a file, by its name and path; `roles` as `logged_file.read` takes them.
+
+    It goes to `corpus`, else to that of the question set, else to one of the run's name, which is made where it is not.
+    An uploaded file is a copy in `folder`, which is deleted at the end; `upload` names what was pressed.
+
+    Raises:
+        UsageError: the run has no name.
+        NotFoundError: there is no such question set.
+
+    """
+    if not name.strip():
+        raise UsageError("Give the run a name: --name NAME.")
+    question_set = workspace.store.sets.get(questions) if questions else None
+    if question_set is not None and not corpus:
+        corpus = next(each.name for each in workspace.store.corpora.all() if each.id == question_set.corpus_id)
+    known = workspace.store.corpora.find(corpus or name)
+    arguments: dict[str, Any] = {"files": [file], "name": name, "corpus": corpus or name, "questions": questions}
+    arguments |= {"format": file_format, "roles": dict(roles or {}), "system": system}
+    arguments |= {"folder": folder, "upload": upload} if folder else {}
+    return NewJob("import-run", f"Import {name}", known.id if known else "", arguments)
+
+
+@dataclass(frozen=True, slots=True)
+class Judging:
+    """What a judge would take for a log, at most: calls, tokens estimated from its texts, dollars where priced."""
+
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    cost: float | None
+
+
+def foresee_log(workspace: Workspace, logs: Sequence[Log], judge: str = "") -> Judging:
+    """Estimate what judging takes before anything is stored; what is judged already costs less."""
+    calls = read = written = 0
+    for item in (each for log in logs for each in log.items):
+        answer, reference = fitting.estimate(item.answer or ""), fitting.estimate(item.reference)
+        contexts = sum(fitting.estimate(each.text) for each in item.contexts)
+        parts = [
+            answer,
+            reference,
+            contexts and answer + reference + contexts,
+            answer and reference and answer + reference,
+        ]
+        calls += sum(map(bool, parts))
+        read += sum(size + INSTRUCTIONS for size in parts if size)
+        written += 2 * (answer + reference) + len(item.contexts) * (answer + reference) // 4
+    settings = workspace.settings
+    model = (judge or settings.judge or settings.model) if settings.model_configured else ""
+    return Judging(calls, read, written, workspace.client(model).price(read, written) if model else None)
 
 
 def judge_again(workspace: Workspace, run: Run, budget: float | None = None) -> NewJob:

@@ -51,6 +51,22 @@ def try_out(workspace: Workspace, target: Endpoint, text: str = "") -> endpoint.
     return endpoint.test(target, question, workspace.settings.ca_file)
 
 
+def asking(workspace: Workspace, question_set: QuestionSet, given: Mapping[str, Any]) -> RunConfig:
+    """Return the choices of a run of a running system of which `given` is said: some of `recorded.CHOICES`.
+
+    Raises:
+        UsageError: there is no such choice, or a metric that needs a model and none is configured.
+
+    """
+    if unknown := sorted(given.keys() - {*recorded.CHOICES}):
+        raise UsageError(f"{', '.join(unknown)} is no choice here: there are {', '.join(recorded.CHOICES)}.")
+    config = RunConfig("", question_set.id, "imported", **choices.checked(RunConfig, given))
+    if config.metrics:
+        judged = bool(config.judge) or workspace.settings.model_configured
+        answer_metrics.chosen(config.metrics, judge=judged, knows=Knows(ranking=False, answers=True))
+    return config
+
+
 def record(
     workspace: Workspace,
     target: str,
@@ -62,22 +78,18 @@ def record(
 ) -> NewJob:
     """Ask a target the questions of a set as the run `name`, or those of them that failed or are missing there.
 
-    `given` are choices of `recorded.CHOICES`; `target` is a stored one, or `module:function`.
+    `given` are the choices of `asking`; `target` is a stored one, or `module:function`.
 
     Raises:
-        UsageError: there is no such choice or target; the run has no name; the metrics need a model and none is
-            configured.
+        UsageError: as `asking`; there is no such target; the run has no name.
 
     """
+    config = asking(workspace, question_set, given)
     if not name.strip():
         raise UsageError("Give the run a name: --name NAME.")
     if not 1 <= repeats <= MOST_REPEATS:
         raise UsageError(f"Repeats are from 1 to {MOST_REPEATS}: {repeats} is not.")
     recorded.system_of(workspace, target)
-    config = RunConfig("", question_set.id, "imported", **choices.checked(RunConfig, given))
-    if config.metrics:
-        judged = bool(config.judge) or workspace.settings.model_configured
-        answer_metrics.chosen(config.metrics, judge=judged, knows=Knows(ranking=False, answers=True))
     arguments: dict[str, Any] = {
         "target": target,
         "questions": question_set.name,

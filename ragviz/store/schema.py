@@ -28,18 +28,17 @@ from typing import (
 import sqlalchemy as sa
 from sqlalchemy.engine import Row
 
+from ragviz.core.call import Paid
+from ragviz.core.configuration import IndexInfo, Run
 from ragviz.core.digests import digest
-from ragviz.core.document import Corpus, Document, DocumentInfo
+from ragviz.core.document import Corpus, Document, DocumentInfo, Evidence, Span
 from ragviz.core.endpoint_choices import Endpoint
 from ragviz.core.experiment import Cell, Experiment
-from ragviz.core.index_info import IndexInfo
 from ragviz.core.job import Job
 from ragviz.core.question import LONGEST_ID, Question
 from ragviz.core.question_set import Comment
 from ragviz.core.recording import Context
-from ragviz.core.run_info import Run
 from ragviz.core.score import Score
-from ragviz.core.span import Evidence, Span
 from ragviz.core.split import Side, Split
 from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.text.untrusted import storable
@@ -181,7 +180,7 @@ results = _table("results", "run_id question_id", position=int, question=str, ch
 run_chunks = _table("run_chunks", "run_id first", first=int, ids=bytes)
 judgements = _table("judgements", "run_id question_id", failed=bool, body=str)
 scores = _table("scores", "run_id question_id metric", record=Score)
-payments = _table("payments", "owner_id", calls=int, dollars=float)
+payments = _table("payments", "owner_id", record=Paid)
 prices = _table("prices", "model", model=str, input=float, output=float)
 experiments = _table("experiments", "id", "corpus_id", record=Experiment, unique="name", without="cells")
 cells = _table("cells", "experiment_id number", record=Cell, number=int)

@@ -93,7 +93,7 @@ class Store:
         return [row.id if row else None for row in matches]
 
 
-REVISION = "1"
+REVISION = "2"
 """The newest revision in `migrations/versions`: the one that `schema` describes."""
 _MIGRATING = 7_261_766_069  # PostgreSQL's advisory lock for migrations
 _log = logging.getLogger("ragviz")

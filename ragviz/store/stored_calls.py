@@ -6,10 +6,12 @@ import json
 import math
 import socket
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
+from ragviz.core.call import Paid
 from ragviz.core.digests import digest
 from ragviz.core.errors import UsageError
 from ragviz.core.reply_cache import Cache
@@ -74,24 +76,26 @@ class StoredPayments(Repository):
     """The calls of models that were paid, by the id of what they were made for."""
 
     @repeated
-    def add(self, owner_id: str, calls: int, dollars: float, most: float | None = None) -> float:
+    def add(self, owner_id: str, paid: Paid, most: float | None = None) -> float:
         """Add to the cost of model calls of a run, question set or index, by its id, and return all its dollars.
 
         When those would exceed `most`, nothing is added.
         """
         query = sa.select(schema.payments).where(schema.payments.c.owner_id == owner_id)
         with self._transactions.changing(owner_id, "run", "questions", "index") as connection:
-            paid = connection.execute(query).first()
-            total = float(dollars + (paid.dollars if paid else 0.0))
-            if most is None or total <= most:
-                row = {"owner_id": owner_id, "calls": calls + (paid.calls if paid else 0), "dollars": total}
-                upsert(connection, schema.payments, [row])
-        return total
+            total = paid + _paid(connection.execute(query).first())
+            if most is None or total.dollars <= most:
+                upsert(connection, schema.payments, [{"owner_id": owner_id} | asdict(total)])
+        return total.dollars
 
-    def of(self, owner_id: str) -> tuple[int, float]:
-        """Return the model calls that a run, question set or index paid, and their dollars (0 without a price)."""
+    def of(self, owner_id: str) -> Paid:
+        """Return what a run, question set or index paid."""
         rows = self._transactions.rows(sa.select(schema.payments).where(schema.payments.c.owner_id == owner_id))
-        return (rows[0].calls, rows[0].dollars) if rows else (0, 0.0)
+        return _paid(rows[0] if rows else None)
+
+
+def _paid(row: Any) -> Paid:
+    return Paid(row.calls, row.prompt_tokens, row.completion_tokens, row.dollars) if row else Paid()
 
 
 class StoredPrices(Repository):

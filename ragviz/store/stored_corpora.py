@@ -8,11 +8,10 @@ from dataclasses import asdict
 
 import sqlalchemy as sa
 
-from ragviz.core.configuration import IndexConfig
+from ragviz.core.configuration import IndexConfig, IndexInfo, IndexStatus
 from ragviz.core.digests import new_id
 from ragviz.core.document import Corpus
 from ragviz.core.errors import UsageError
-from ragviz.core.index_info import IndexInfo, IndexStatus
 from ragviz.store import schema, stored_experiments, stored_questions, stored_runs
 from ragviz.store.database import repeated
 from ragviz.store.schema import Cuts, columns

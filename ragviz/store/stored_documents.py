@@ -16,13 +16,11 @@ from typing import Any, cast
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Row
 
-from ragviz.core.chunk import Chunk
 from ragviz.core.digests import digest, new_id
-from ragviz.core.document import Document, DocumentInfo
+from ragviz.core.document import Chunk, Document, DocumentInfo, Span
 from ragviz.core.errors import Deleted, NotFoundError, UsageError
 from ragviz.core.question import Question
 from ragviz.core.question_set import SYSTEM, Edit
-from ragviz.core.span import Span
 from ragviz.store import schema
 from ragviz.store.database import reading, repeated
 from ragviz.store.schema import columns, record

@@ -63,6 +63,26 @@ class Log:
     origin: str
     system: str = ""
 
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many items there are, and how many of them have what can be known, by what it is."""
+        has: Mapping[str, Callable[[LoggedItem], object]] = {
+            "answers": lambda each: each.answer,
+            "errors": lambda each: each.error,
+            "contexts": lambda each: each.contexts,
+            "references": lambda each: each.reference,
+            "contexts of references": lambda each: each.reference_contexts,
+            "conversations": lambda each: each.history,
+            "scores": lambda each: each.scores,
+            "verdicts": lambda each: each.matrix,
+            "latencies": lambda each: each.seconds is not None,
+            "tokens": lambda each: each.prompt_tokens is not None or each.completion_tokens is not None,
+            "costs": lambda each: each.cost is not None,
+        }
+        return {"items": len(self.items)} | {
+            name: sum(bool(is_known(each)) for each in self.items) for name, is_known in has.items()
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Reading:
@@ -85,8 +105,8 @@ def gathered(numbered: Iterable[tuple[str, Callable[[], LoggedItem]]], name: str
 
     """
     items: dict[str, LoggedItem] = {}
-    problems: list[str] = []
-    lacks: list[tuple[str, list[str]]] = []
+    told: dict[str, str] = {}
+    lacks: dict[str, list[str]] = {}
     for called, made in numbered:
         try:
             item = made()
@@ -95,16 +115,17 @@ def gathered(numbered: Iterable[tuple[str, Callable[[], LoggedItem]]], name: str
             if items.setdefault(item.id, item) is not item:
                 raise ValueError(f"there is one with the id '{item.id}' before it")
         except ValueError as error:
-            problems.append(f"{called}: {error}.")
+            told[called] = f"{called}: {error}."
             continue
         known = {"answer": item.answer or item.error, "reference": item.reference, "contexts": item.contexts}
-        lacks.append((called, [what for what, value in known.items() if not value]))
+        told[called], lacks[called] = "", [what for what, value in known.items() if not value]
     if not items:
-        raise InputError(f"{name} holds no result that can be read. {' '.join(problems[:3])}")
-    common = [what for what in lacks[0][1] if len(lacks) > 1 and all(what in lacking for _, lacking in lacks)]
-    if common:
-        problems.append(f"Every item is without {' and '.join(common)}: what needs it is not known.")
-    for called, lacking in lacks:
+        raise InputError(f"{name} holds no result that can be read. {' '.join([*told.values()][:3])}")
+    some = next(iter(lacks.values()))
+    common = [what for what in some if len(lacks) > 1 and all(what in lacking for lacking in lacks.values())]
+    for called, lacking in lacks.items():
         if own := [what for what in lacking if what not in common]:
-            problems.append(f"{called} has no {' and no '.join(own)}: what needs it is not known.")
+            told[called] = f"{called} has no {' and no '.join(own)}: what needs it is not known."
+    problems = [f"Every item is without {' and '.join(common)}: what needs it is not known."] if common else []
+    problems += filter(None, told.values())
     return Log(tuple(items.values()), tuple(problems), origin)

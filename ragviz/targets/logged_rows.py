@@ -70,8 +70,11 @@ def read(content: Content, given: Mapping[str, str], shape: str) -> Reading:
     roles = {role: column for role, column in roles.items() if column}
     if not roles.keys() & {"question", "history", "answer"} and not _lists_contexts(tables, roles):
         raise InputError(_nothing(content.name, columns))
-    if not roles.keys() & {"answer", "contexts", "context_ids"} and (
-        roles.keys() & {"reference"} or not roles.get("scores")
+    talks = "history" in roles and "question" not in roles
+    if (
+        not talks
+        and not roles.keys() & {"answer", "contexts", "context_ids"}
+        and (roles.keys() & {"reference"} or not roles.get("scores"))
     ):
         raise InputError(
             f"'{content.name}' holds questions, but no answers and no contexts of a system: it is a question set. "
@@ -137,7 +140,8 @@ def _tables(content: Content) -> list[Table]:
     """Return the rows of a file; of one object the longest list in it that has a question, with those beside it."""
     if content.whole is None:
         return [Table("", content.rows)]
-    if _worth(one := Table("", [("Row 1", content.whole)]), levels=1) > 1:
+    alone = _transposed(content.whole) or [content.whole]
+    if _worth(one := Table("", as_rows(alone)), levels=1) > 1:
         return [one]
     found = [(path, Table("", rows)) for path, rows in _lists(content.whole, ())]
     worth = {path: _worth(table) for path, table in found}
@@ -248,7 +252,11 @@ def guessed(tables: Sequence[Table], columns: Sequence[str]) -> dict[str, str]:
     values = {column: [v for row in rows if not missing(v := cell(row, column))] for column, *_ in called}
     roles: dict[str, str] = {}
     taken: set[str] = set()
+    one_each = False
     for role, about in ROLES.items():
+        if role == "context_scores" and "question" in roles and roles.keys() & {"contexts", "context_ids"}:
+            asked = [text_in(each, "question") for each in values[roles["question"]]]
+            one_each = len(set(asked)) < len(asked)
         aliases = {name: place for place, name in enumerate(about.names.split())}
         found = [
             (step > 2, depth, aliases[name], step, column)
@@ -260,7 +268,7 @@ def guessed(tables: Sequence[Table], columns: Sequence[str]) -> dict[str, str]:
             and not (role == "reference" and depth and name in _EITHER)
         ]
         for *_, column in sorted(found):
-            if _holds(role, values[column]):
+            if _holds(role, values[column], one_each=one_each):
                 roles[role] = column
                 taken.add(column)
                 break
@@ -296,8 +304,11 @@ def _depth(column: str) -> int:
     return sum(not PREFIXES.match(f"{part} ") for part in column.lower().split(".")[:-1])
 
 
-def _holds(role: str, values: Sequence[Any]) -> bool:
-    """Return whether a column holds what its name says; one without any value holds anything."""
+def _holds(role: str, values: Sequence[Any], *, one_each: bool) -> bool:
+    """Return whether a column holds what its name says; one without any value holds anything.
+
+    Questions that come again may be of a row a context: `one_each`.
+    """
     some = values[:SAMPLE]
     if not some:
         return role in ("question", "answer", "contexts", "reference")
@@ -312,7 +323,7 @@ def _holds(role: str, values: Sequence[Any]) -> bool:
     if role == "history":
         return any(turns_in(value) for value in some)
     if role == "context_scores":
-        return all(isinstance(structured(value), list) for value in some)
+        return all(isinstance(structured(each), list) or (one_each and number(each) is not None) for each in some)
     return not any(isinstance(value, dict) for value in some)
 
 
@@ -413,6 +424,7 @@ class _Rows:
         self.scores = roles["scores"].split(", ") if "scores" in roles else []
         last = Counter(column.rpartition(".")[2] for column in self.scores)
         self.called = {c: c.rpartition(".")[2] if last[c.rpartition(".")[2]] == 1 else c for c in self.scores}
+        self.separator = "|" if plain(roles.get("answer", "")) == "actualoutput" else ""  # as DeepEval writes CSV
         self.milliseconds = bool(re.search(r"ms$|milli", plain(roles.get("seconds", ""))))
 
     def logs(self) -> list[Log]:
@@ -429,12 +441,12 @@ class _Rows:
                 items.append((called, self.text(row, "system"), self.item(called, row)))
             except ValueError as error:
                 refused.append((called, partial(_refuse, str(error))))
-        systems = self._systems(items)
+        systems, places = self._systems(items), {called: n for n, (called, _) in enumerate(self.table.rows)}
         logs = []
         for system in systems:
             of_system = [(c, item) for c, named, item in items if named == system or len(systems) == 1]
             made = [(c, partial(_same, item)) for c, item in self._identified(self._joined(of_system))]
-            log = gathered([*made, *refused], self.name, self.origin)
+            log = gathered(sorted([*made, *refused], key=lambda each: places[each[0]]), self.name, self.origin)
             told = (f"{counted(several, 'row', 'has')} several references: the first was kept.",) if several else ()
             logs.append(
                 replace(
@@ -481,7 +493,9 @@ class _Rows:
             passages,
             ragchecker.matrix_of(row, len(passages), answered=bool(answer.strip())),
             scores=dict(self._scores(row)),
-            reference_contexts=tuple(each.text for each in passages_in(self.value(row, "reference_contexts"))),
+            reference_contexts=tuple(
+                each.text for each in passages_in(self.value(row, "reference_contexts"), self.separator)
+            ),
             history=tuple(turn for turn in history if turn[0] and turn[1]),
             seconds=seconds / 1000 if seconds is not None and self.milliseconds else seconds,
             prompt_tokens=None if prompt is None else int(prompt),
@@ -492,8 +506,7 @@ class _Rows:
 
     def passages(self, row: Row) -> tuple[Passage, ...]:
         """Return the contexts of a row, with what other columns say of them."""
-        separator = "|" if plain(self.roles.get("answer", "")) == "actualoutput" else ""
-        found = [each for column in self.contexts for each in passages_in(cell(row, column), separator)]
+        found = [each for column in self.contexts for each in passages_in(cell(row, column), self.separator)]
         beside = {role: _listed(self.value(row, role)) for role in ("context_ids", "documents", "context_scores")}
         ids, names, scores = beside.values()
         if not found and "contexts" not in self.roles:
@@ -505,7 +518,7 @@ class _Rows:
             found = [replace(each, document=each.document or text_in(given, "documents")) for each, given in named]
         if len(scores) == len(found):
             found = [replace(each, score=number(given)) for each, given in zip(found, scores, strict=True)]
-        return tuple(dict.fromkeys(found))
+        return tuple(found)
 
     def _scores(self, row: Row) -> Iterator[tuple[str, float]]:
         for column in self.scores:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ragviz.targets.logged_content import missing, number, plain, structured
@@ -187,8 +188,8 @@ def _by_id(key: str, value: Any) -> Passage | None:
         return Passage(value, key) if value.strip() else None
     if not isinstance(value, dict) or not value:
         return None
-    passage = _passage(value)
-    return passage or Passage(json.dumps(value, ensure_ascii=False), key)
+    passage = _passage(value) or Passage(json.dumps(value, ensure_ascii=False))
+    return replace(passage, id=passage.id or key)
 
 
 _QUOTED = r"(?:'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\")"

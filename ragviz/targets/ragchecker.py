@@ -64,7 +64,7 @@ def matrix_of(row: Mapping[str, Any], passages: int, *, answered: bool) -> Matri
             raise ValueError(f"{name} has {len(verdicts)} verdicts for {len(claims or ())} claims")
     for name in ("retrieved2response", "retrieved2answer"):
         if any(len(each) != passages for each in getattr(found, name) or ()):
-            raise ValueError(f"{name} must have a verdict for each of {passages} different passages")
+            raise ValueError(f"{name} must have a verdict for each of {passages} passages")
     return _matrix(found, passages)
 
 

@@ -28,6 +28,7 @@ _SAID = (
 )  # fmt: skip
 _READ = ("retrieval.documents", f"{_TRULENS}retrieval.retrieved_contexts", "gen_ai.retrieval.documents", "documents")
 _RETURNED = ("output.value", f"{_TRULENS}call.return", "traceloop.entity.output", "output")
+_GIVEN = tuple(f"{_TRULENS}call.kwargs.{name}" for name in ("context_str", "contexts", "context", "nodes"))
 _RERANKED = ("reranker.output_documents",)
 _KINDS = (
     "openinference.span.kind",
@@ -247,8 +248,8 @@ def _answer(speaking: Sequence[_Span]) -> str:
 
 
 def _contexts(spans: Sequence[_Span]) -> list[dict[str, Any]]:
-    """Return what was reranked, else retrieved, else what spans that retrieve returned, else what tools returned."""
-    for names, kind in ((_RERANKED, ""), (_READ, ""), (_RETURNED, "retriev")):
+    """Return what was reranked, else retrieved, else returned by spans that retrieve, else given, else by tools."""
+    for names, kind in ((_RERANKED, ""), (_READ, ""), (_RETURNED, "retriev"), (_GIVEN, "")):
         found = [each for span in spans if kind in span.kind for each in passages_in(span.first(names))]
         if found:
             return [

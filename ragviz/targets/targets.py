@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from ragviz.core.configuration import RunConfig
+from ragviz.core.configuration import Run, RunConfig
 from ragviz.core.errors import UsageError
-from ragviz.core.run_info import Run
 from ragviz.targets import closed_book, gold_chunks, hand_made, logged_file, retrieved_chunks
 from ragviz.targets.target import Target
 

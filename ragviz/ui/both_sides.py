@@ -9,9 +9,9 @@ import streamlit as st
 
 from ragviz.analysis import moves
 from ragviz.analysis.moves import Move
+from ragviz.core.configuration import Run
 from ragviz.core.question import Question
 from ragviz.core.ranking import Retrieved
-from ragviz.core.run_info import Run
 from ragviz.core.verdict import Matrix
 from ragviz.metrics import registry
 from ragviz.metrics.answers import ANSWER_METRICS

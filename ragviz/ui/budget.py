@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
+from ragviz.core.configuration import Run
 from ragviz.core.experiment import Experiment
-from ragviz.core.run_info import Run
 from ragviz.jobs import queue
 from ragviz.ui import cache
 

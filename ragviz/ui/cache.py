@@ -19,13 +19,12 @@ from ragviz.analysis.evaluate import Band, Slice, Summary
 from ragviz.analysis.pooled import Pooled
 from ragviz.analysis.rescue import Rescue
 from ragviz.analysis.run_verdict import Losses
+from ragviz.core.configuration import IndexInfo, Run
 from ragviz.core.document import Corpus
 from ragviz.core.experiment import Experiment
-from ragviz.core.index_info import IndexInfo
 from ragviz.core.question import Question
 from ragviz.core.question_set import QuestionSet
 from ragviz.core.ranking import Retrieved
-from ragviz.core.run_info import Run
 from ragviz.core.score import Score
 from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.runs import (

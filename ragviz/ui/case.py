@@ -12,10 +12,10 @@ from ragviz.analysis import diagnose, evaluate
 from ragviz.analysis.abstention import STATUSES
 from ragviz.analysis.evaluate import Summary
 from ragviz.core.call import Call
+from ragviz.core.configuration import Run
 from ragviz.core.question import Question
 from ragviz.core.ranking import Retrieved
 from ragviz.core.recording import Recording
-from ragviz.core.run_info import Run
 from ragviz.core.score import Score
 from ragviz.core.verdict import EvaluatedAnswer, Matrix
 from ragviz.judging.steps import STEPS

@@ -18,7 +18,7 @@ from ragviz.analysis.comparison_words import difference_words, p_words
 from ragviz.analysis.points import CELLS, Points
 from ragviz.analysis.rules import direction
 from ragviz.analysis.slices import DIMENSIONS, Part, Slice, Slices
-from ragviz.core.run_info import Run
+from ragviz.core.configuration import Run
 from ragviz.metrics.registry import REGISTRY, title_of
 from ragviz.report import difference_plots, pair_plots
 from ragviz.runs import moved_questions

@@ -14,7 +14,7 @@ import streamlit as st
 from ragviz.analysis import brackets, compare, comparison_words, diagnose, differing, leaderboards, ties
 from ragviz.analysis.compare import Comparison, Delta, MetricRow
 from ragviz.analysis.evaluate import CURVES
-from ragviz.core.run_info import Run
+from ragviz.core.configuration import Run
 from ragviz.metrics.registry import METRICS, title_of
 from ragviz.report import curve_plots, difference_plots, expense_plots, leaderboard_plots, small_multiples
 from ragviz.runs import comparisons, moved_questions

@@ -9,8 +9,8 @@ from operator import attrgetter
 import pandas as pd
 import streamlit as st
 
+from ragviz.core.configuration import Run
 from ragviz.core.question_set import QuestionSet
-from ragviz.core.run_info import Run
 from ragviz.health import competition, health_sentences
 from ragviz.health.competition import Competition, Row
 from ragviz.runs import measurements

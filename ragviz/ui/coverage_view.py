@@ -6,13 +6,11 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from ragviz.core.chunk import Chunk
-from ragviz.core.document import Corpus
-from ragviz.core.index_info import IndexInfo
+from ragviz.core.configuration import IndexInfo, Run
+from ragviz.core.document import Chunk, Corpus
 from ragviz.core.question import Question
 from ragviz.core.question_set import QuestionSet
 from ragviz.core.ranking import Hit
-from ragviz.core.run_info import Run
 from ragviz.health import coverage_map, health_sentences
 from ragviz.health.coverage_map import STATES, CoverageMap
 from ragviz.report import coverage_plots

@@ -10,8 +10,8 @@ from functools import partial
 import streamlit as st
 
 from ragviz.analysis.rules import Rule
+from ragviz.core.configuration import Run
 from ragviz.core.experiment import Experiment
-from ragviz.core.run_info import Run
 from ragviz.report import reports
 from ragviz.runs import cases, exports, tables
 from ragviz.ui import cache

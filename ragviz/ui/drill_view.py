@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import streamlit as st
 
-from ragviz.core.index_info import IndexInfo
+from ragviz.core.configuration import IndexInfo
 from ragviz.core.question_set import QuestionSet
 from ragviz.health import drill, health_sentences
 from ragviz.report import drill_plots

@@ -13,6 +13,7 @@ from ragviz.core.question import Question
 from ragviz.core.question_set import QuestionSet
 from ragviz.questions import occurrences
 from ragviz.questions.occurrences import Place, Proposal
+from ragviz.service import question_verbs
 from ragviz.text import markup
 from ragviz.text.markup import plain, shortened
 from ragviz.ui import address, cache, passages, person, wording
@@ -202,7 +203,7 @@ def _passage(corpus_id: str, place: Place) -> None:
 def _accept(
     question_set: QuestionSet, chosen: Sequence[tuple[Question, Sequence[Place]]], following: str | None
 ) -> None:
-    refused = occurrences.accept(cache.workspace().store, question_set, chosen, person.name())
+    refused = question_verbs.accept_evidence(cache.workspace(), question_set, chosen, person.name())
     st.session_state["evidence-accepted"] = (question_set.id, len(chosen) - refused, refused)
     _go_on(following)
 

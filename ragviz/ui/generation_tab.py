@@ -8,8 +8,8 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from ragviz.core.configuration import IndexInfo
 from ragviz.core.document import Corpus
-from ragviz.core.index_info import IndexInfo
 from ragviz.core.question_set import QuestionSet
 from ragviz.generation import makers, pipeline, plan, plan_record
 from ragviz.models import requests

@@ -8,11 +8,10 @@ from html import escape
 import pandas as pd
 import streamlit as st
 
+from ragviz.core.configuration import IndexInfo, Run
 from ragviz.core.document import Corpus
-from ragviz.core.index_info import IndexInfo
 from ragviz.core.question import Question
 from ragviz.core.question_set import QuestionSet
-from ragviz.core.run_info import Run
 from ragviz.generation import plan_record
 from ragviz.health import contents, effects, examination, material, quarantine, synthetic
 from ragviz.health.effects import Effect

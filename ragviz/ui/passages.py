@@ -8,12 +8,10 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from ragviz.core.chunk import Chunk
 from ragviz.core.digests import digest
-from ragviz.core.document import Document
+from ragviz.core.document import Chunk, Document, Evidence, Span
 from ragviz.core.question import Question
 from ragviz.core.ranking import Hit, Retrieved
-from ragviz.core.span import Evidence, Span
 from ragviz.core.verdict import ClaimVerdict
 from ragviz.judging.texts import sentences_of
 from ragviz.retrieval import search

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 
 import streamlit as st
 
+from ragviz.core.configuration import Run
 from ragviz.core.document import Corpus
 from ragviz.core.experiment import Experiment
-from ragviz.core.run_info import Run
 from ragviz.report import telling
 from ragviz.ui import address, cache
 from ragviz.ui.kit import heading

@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from ragviz.analysis.evaluate import KIND_TITLES
-from ragviz.core.run_info import Run
+from ragviz.core.configuration import Run
 from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.judging.similarities import BLANK
 from ragviz.metrics import questeval

@@ -7,11 +7,10 @@ from typing import get_args
 
 import streamlit as st
 
-from ragviz.core.document import Corpus, Document, DocumentInfo
+from ragviz.core.document import Corpus, Document, DocumentInfo, Span
 from ragviz.core.errors import RagvizError
 from ragviz.core.question import Question, QuestionStyle, QuestionType
 from ragviz.core.question_set import Edit, QuestionSet
-from ragviz.core.span import Span
 from ragviz.questions import authoring, occurrences, sets
 from ragviz.questions.question_types import STYLE_TITLES, TYPE_TITLES
 from ragviz.store.schema import version_of

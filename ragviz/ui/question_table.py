@@ -11,7 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from ragviz.analysis import abstention, diagnose, evaluate, outcomes
-from ragviz.core.run_info import Run
+from ragviz.core.configuration import Run
 from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.metrics.registry import shown_in
 from ragviz.questions.question_types import STYLES, TYPES

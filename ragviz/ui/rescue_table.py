@@ -11,8 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from ragviz.analysis.rescue import Rescue, Row
-from ragviz.core.configuration import NO_EMBEDDER
-from ragviz.core.run_info import Run
+from ragviz.core.configuration import NO_EMBEDDER, Run
 from ragviz.jobs import queue
 from ragviz.runs import alternatives, replays, rescue_words
 from ragviz.runs.alternatives import Change

@@ -11,8 +11,8 @@ import streamlit as st
 from ragviz.analysis import diagnose, outcomes, run_verdict
 from ragviz.analysis.evaluate import Part, Slice, Summary, part_title
 from ragviz.analysis.pooled import Bounds, Corrected, Pooled
+from ragviz.core.configuration import Run
 from ragviz.core.question import Question
-from ragviz.core.run_info import Run
 from ragviz.metrics.registry import METRICS, title_of
 from ragviz.report import curve_plots, plots
 from ragviz.runs import judgements

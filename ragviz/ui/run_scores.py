@@ -11,7 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from ragviz.analysis.evaluate import KIND_TITLES, Scored, Summary
-from ragviz.core.run_info import Run
+from ragviz.core.configuration import Run
 from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.metrics.registry import METRICS, shown_in, title_of
 from ragviz.report import plots
@@ -193,28 +193,33 @@ def completeness_against_conciseness(run: Run, pair: tuple[str, str], key: str) 
 def metrics_table(run: Run, summary: Summary) -> None:
     """Draw every metric, over all questions and by kind."""
     whole, *others = cache.breakdown(run, summary.k, ("all", "kind"))
+    of_maker = cache.judgement(run).of_maker
     made = judgements.made_at(run, summary.k)
     at = f", at k = {run.config.k}" if made else ""
     divided = len(others) > 1 and run.knows.ranking
     kinds = {KIND_TITLES[part.name].capitalize(): part for part in others} if divided else {}
-    names = [name for name in whole.metrics if name in ANSWER_METRICS]
-    names += [name for name in whole.metrics if name not in ANSWER_METRICS]
-    scored = [whole.metrics[name] for name in names]
+    means = {name: whole.metrics[name] for name in whole.metrics if name in ANSWER_METRICS}
+    means |= {name: each for name, each in whole.metrics.items() if name not in means} | dict(of_maker)
     rows = pd.DataFrame(
         {
-            "Metric": [f"{title_of(name)}{at if name in ANSWER_METRICS else ''}" for name in names],
-            "Mean": pd.array([each.estimate.mean for each in scored], dtype="Float64"),
-            "95 % CI": [tiles.interval_words(each.estimate) for each in scored],
-            "n": [each.estimate.n for each in scored],
+            "Metric": [f"{title_of(name)}{at if name in ANSWER_METRICS else ''}" for name in means],
+            "Mean": pd.array([each.estimate.mean for each in means.values()], dtype="Float64"),
+            "95 % CI": [tiles.interval_words(each.estimate) for each in means.values()],
+            "n": [each.estimate.n for each in means.values()],
         }
-        | {title: [_mean_words(part.metrics[name]) for name in names] for title, part in kinds.items()}
         | {
-            "Unscored": [
-                each.without if name in ANSWER_METRICS else "" for name, each in zip(names, scored, strict=True)
-            ],
+            title: ["–" if name in of_maker else _mean_words(part.metrics[name]) for name in means]
+            for title, part in kinds.items()
+        }
+        | {
+            "Unscored": [each.without if name in ANSWER_METRICS else "" for name, each in means.items()],
             "Description": [
-                ANSWER_METRICS[name].explanation if name in ANSWER_METRICS else METRICS[name.split("@")[0]].explanation
-                for name in names
+                f"Not measured here: {run.name} came with it, on its own scale."
+                if name in of_maker
+                else ANSWER_METRICS[name].explanation
+                if name in ANSWER_METRICS
+                else METRICS[name.split("@")[0]].explanation
+                for name in means
             ],
         }
     )

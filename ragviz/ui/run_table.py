@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from ragviz.core.run_info import Run
+from ragviz.core.configuration import Run
 from ragviz.index import chunking
 from ragviz.metrics.registry import METRICS, REGISTRY, shown_in
 from ragviz.runs import measurements

@@ -14,10 +14,9 @@ import pandas as pd
 import streamlit as st
 
 from ragviz.core.digests import digest, new_id
-from ragviz.core.document import Corpus
+from ragviz.core.document import Corpus, Evidence, Span
 from ragviz.core.question import Question, QuestionStyle, QuestionType
 from ragviz.core.question_set import Edit, QuestionSet
-from ragviz.core.span import Evidence, Span
 from ragviz.questions import authoring, interchange
 from ragviz.store.schema import version_of
 from ragviz.store.store import Store

@@ -13,10 +13,9 @@ from ragviz.analysis import risk_coverage, what_if
 from ragviz.analysis.approximation import OUTCOMES, Losses
 from ragviz.analysis.risk_coverage import Confidence, Curve
 from ragviz.analysis.what_if import Choices, Effect, Reading
-from ragviz.core.configuration import RunConfig
+from ragviz.core.configuration import Run, RunConfig
 from ragviz.core.errors import UsageError
 from ragviz.core.fields import fields_of
-from ragviz.core.run_info import Run
 from ragviz.jobs import queue
 from ragviz.report import what_if_plots
 from ragviz.runs import measurements, searched_again, what_if_of_run

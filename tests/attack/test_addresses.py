@@ -20,10 +20,10 @@ from streamlit.testing.v1 import AppTest
 from ragviz import cli, connections
 from ragviz.core import addresses
 from ragviz.core.configuration import IndexConfig, RunConfig
+from ragviz.core.document import Span
 from ragviz.core.errors import RagvizError
 from ragviz.core.question import Question
 from ragviz.core.settings import Settings
-from ragviz.core.span import Span
 from ragviz.documents import corpora, tables_in
 from ragviz.index import indexing
 from ragviz.jobs import tasks, worker

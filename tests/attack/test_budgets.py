@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from ragviz.core.configuration import IndexConfig
+from ragviz.core.document import Span
 from ragviz.core.question import Question
 from ragviz.core.settings import Settings
-from ragviz.core.span import Span
 from ragviz.documents import corpora
 from ragviz.index import indexing
 from ragviz.workspace import Workspace

@@ -29,19 +29,17 @@ import sqlalchemy as sa
 from ragviz import cli
 from ragviz.cli import console
 from ragviz.core.configuration import IndexConfig, RunConfig
+from ragviz.core.document import Span
 from ragviz.core.errors import RagvizError
 from ragviz.core.question import Question
 from ragviz.core.settings import Settings
-from ragviz.core.span import Span
 from ragviz.core.verdict import Matrix
 from ragviz.documents import corpora
 from ragviz.generation import pipeline
-from ragviz.index import deletion, indexing
+from ragviz.index import indexing
 from ragviz.jobs import worker
-from ragviz.questions import authoring, exchange
-from ragviz.runs import imports, running
+from ragviz.runs import running
 from ragviz.store import schema
-from ragviz.targets import logged_file
 from ragviz.workspace import Workspace
 from tests.attack import WHOLE, seeds
 from tests.model_server import ModelServer
@@ -171,78 +169,15 @@ def build(workspace: Workspace, _: Path, size: int = 20) -> None:
     indexing.build_index(workspace, workspace.store.corpora.get("c"), "i", config)
 
 
-def remove(workspace: Workspace, _: Path) -> None:
-    corpus = workspace.store.corpora.get("c")
-    ids = [info.id for info in workspace.store.documents.all(corpus.id) if info.name == "a.txt"]
-    if ids:
-        corpora.delete_documents(workspace, corpus, ids)
-
-
-def delete_corpus(workspace: Workspace, _: Path) -> None:
-    if corpus := workspace.store.corpora.find("c"):
-        deletion.delete_corpus(workspace, corpus)
-
-
-def delete_index(workspace: Workspace, _: Path) -> None:
-    if info := workspace.store.indexes.find("i"):
-        deletion.delete_index(workspace, info)
-
-
-def import_questions(workspace: Workspace, _: Path) -> None:
-    rows = [{"id": f"n{n}", "question": f"Which {n}?", "answer": "The pump.", "document": "a.txt"} for n in range(3)]
-    data = "\n".join(json.dumps(row | {"quote": "The north pump"}) for row in rows).encode()
-    exchange.import_data(workspace, workspace.store.corpora.get("c"), data, "q.jsonl", "imported")
-
-
-def edit_question(workspace: Workspace, _: Path) -> None:
-    question_set = workspace.store.sets.get("q")
-    question = authoring.question_of(workspace.store, question_set, "q1")
-    changed = authoring.changed(question, text="What hums?")
-    authoring.save(workspace.store, question_set, changed, schema.version_of(question))
-
-
-def import_run(workspace: Workspace, _: Path) -> None:
-    existing = workspace.store.runs.find("foreign")
-    if existing is None or existing.status != "done":
-        [log] = logged_file.read(written(result(), result(query_id="8")), "out.json").logs
-        imports.import_run(workspace, workspace.store.corpora.get("c"), "foreign", log)
-
-
-def run(workspace: Workspace, _: Path, **more: Any) -> None:
-    existing = workspace.store.runs.find("new")
-    if existing is None or existing.status != "done":
-        config = RunConfig("i", "q", "hybrid", **{"depth": 5, "k": 3, "answerer": "extractive", **more})
-        running.run(workspace, "new", config)
-
-
-def judged(workspace: Workspace, folder: Path) -> None:
-    run(workspace, folder, answerer="model", metrics=("faithfulness", "completeness"))
-
-
 def generate(workspace: Workspace, _: Path) -> None:
     pipeline.generate_questions(workspace, "i", "made", generator="model", limit=2)
 
 
-def rejudge(workspace: Workspace, _: Path) -> None:
-    running.rejudge(workspace, workspace.store.runs.get("failing"))
-
-
 WRITERS: dict[str, Callable[[Workspace, Path], None]] = {
-    "corpus add --replace": lambda workspace, folder: add(workspace, NEW, folder),
     "corpus add": lambda workspace, folder: add(workspace, {"c.txt": "The roof is new.", "d.txt": ""}, folder),
-    "corpus remove": remove,
-    "corpus delete": delete_corpus,
-    "index build": build,
     "index update": lambda workspace, folder: (add(workspace, NEW, folder), build(workspace, folder))[0],
     "index rebuild": lambda workspace, folder: build(workspace, folder, 12),
-    "index delete": delete_index,
-    "questions import": import_questions,
-    "questions edit": edit_question,
     "questions generate": generate,
-    "runs import": import_run,
-    "run": run,
-    "run, judged": judged,
-    "rejudge": rejudge,
 }
 
 
@@ -281,9 +216,11 @@ COMMANDS: dict[str, str] = {
     "questions add": "questions add own --corpus c --question Which? --answer pump --quote pump --document a.txt",
     "questions banks": "questions banks q FOLDER/banks.json",
     "questions delete": "questions delete q --yes",
-    "runs import": "runs import c FOLDER/out.json --name foreign",
-    "runs import, new corpus": "runs import c3 FOLDER/out.json --name foreign",
+    "runs import": "runs import FOLDER/out.json --corpus c --name foreign",
+    "runs import, new corpus": "runs import FOLDER/out.json --corpus c3 --name foreign",
     "runs delete": "runs delete old --yes",
+    "run, judged": "run --index i --questions q --name new --retriever hybrid -k 3 --depth 5 --answerer model "
+    "--metrics faithfulness,completeness",
     "run": "run --index i --questions q --name new --retriever hybrid -k 3 --depth 5 --answerer extractive",
     "rejudge": "rejudge failing",
 }

@@ -19,8 +19,8 @@ from urllib.parse import unquote
 import pytest
 from pydantic import SecretStr
 
-from ragviz.core.chunk import Chunk
 from ragviz.core.configuration import RunConfig
+from ragviz.core.document import Chunk
 from ragviz.core.errors import ModelError
 from ragviz.core.question import Question
 from ragviz.core.recording import Context, Recording

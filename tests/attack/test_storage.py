@@ -22,6 +22,7 @@ import pytest
 import sqlalchemy as sa
 from pydantic import SecretStr
 
+from ragviz.core.call import Paid
 from ragviz.core.document import Document, Page
 from ragviz.core.errors import RagvizError, ServiceError, StorageError
 from ragviz.core.settings import Settings
@@ -264,7 +265,7 @@ def test_a_restart_of_the_server_loses_no_write_and_makes_none_twice(server, mod
     def write(number: int) -> None:
         try:
             while not done.is_set():
-                store.payments.add(question_set.id, 1, 0.5)
+                store.payments.add(question_set.id, Paid(1, dollars=0.5))
                 turns[number] += 1
                 assert store.sets.all(corpus.id)[0].id == question_set.id
         except Exception as error:  # reported by the test
@@ -286,7 +287,7 @@ def test_a_restart_of_the_server_loses_no_write_and_makes_none_twice(server, mod
     for writer in writers:
         writer.join()
     assert failed == []
-    assert store.payments.of(question_set.id) == (sum(turns), sum(turns) * 0.5)
+    assert store.payments.of(question_set.id) == Paid(sum(turns), dollars=sum(turns) * 0.5)
 
 
 @pytest.mark.parametrize(
@@ -336,14 +337,14 @@ def test_a_transaction_lost_in_a_crash_is_retried_though_another_got_its_number(
     mine, theirs = (store.sets.add(corpus.id, f"q of {who}") for who in ("mine", "theirs"))
 
     def take(number: int) -> None:
-        beside.payments.add(theirs.id, 1, 0.5)
+        beside.payments.add(theirs.id, Paid(1, dollars=0.5))
         with beside._engine.connect() as look:
             status = look.execute(sa.text("SELECT txid_status(:number)"), {"number": number}).scalar()
         assert status == "committed", "the number of the lost transaction is another's now"
 
     crash_at_its_commit(server, store, take)
-    store.payments.add(mine.id, 1, 0.5)
-    assert store.payments.of(mine.id) == (1, 0.5)
+    store.payments.add(mine.id, Paid(1, dollars=0.5))
+    assert store.payments.of(mine.id) == Paid(1, dollars=0.5)
 
 
 def test_a_command_a_page_and_a_job_outlast_a_restart(server, tmp_path, monkeypatch):

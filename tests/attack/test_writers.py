@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
+from ragviz.core.call import Paid
 from ragviz.core.configuration import IndexConfig, RunConfig
-from ragviz.core.document import Document, Page
+from ragviz.core.document import Document, Page, Span
 from ragviz.core.errors import UsageError
 from ragviz.core.question import Question
 from ragviz.core.ranking import Ranking, Retrieved
 from ragviz.core.recording import Recording
 from ragviz.core.score import Score
-from ragviz.core.span import Span
 from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.store.schema import version_of
 from ragviz.store.store import Store, open_store, sqlite_url
@@ -100,13 +100,13 @@ def test_no_payment_is_lost(url, corpus_id, run_id):
     runs = [open_store(url).runs.add(f"r{n}", corpus_id, RunConfig("i", "s"), "f", {}).id for n in range(ROUNDS)]
 
     def work(store: Store, writer: int, turn: int) -> None:
-        store.payments.add(run_id, 1, 0.25)
-        store.payments.add(runs[turn], 1, 0.5)
+        store.payments.add(run_id, Paid(1, dollars=0.25))
+        store.payments.add(runs[turn], Paid(1, dollars=0.5))
 
     assert errors(side_by_side(url, work)) == []
     store = open_store(url)
-    assert store.payments.of(run_id) == (WRITERS * ROUNDS, WRITERS * ROUNDS * 0.25)
-    assert {store.payments.of(run) for run in runs} == {(WRITERS, WRITERS * 0.5)}
+    assert store.payments.of(run_id) == Paid(WRITERS * ROUNDS, dollars=WRITERS * ROUNDS * 0.25)
+    assert {store.payments.of(run) for run in runs} == {Paid(WRITERS, dollars=WRITERS * 0.5)}
 
 
 def test_one_document_of_a_name_stands_and_none_of_the_others_is_left(url, corpus_id):

@@ -5,9 +5,8 @@ from __future__ import annotations
 import hashlib
 
 from ragviz.core.digests import digest
-from ragviz.core.document import Document
+from ragviz.core.document import Document, Span
 from ragviz.core.question import LONGEST_ID
-from ragviz.core.span import Span
 from ragviz.documents.encoding import clean
 from ragviz.documents.parsing import safe_name
 from ragviz.questions.formats.set_formats import Known

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from ragviz.core.document import Evidence, Span
 from ragviz.core.progress import Progress
 from ragviz.core.question import Question
-from ragviz.core.span import Evidence, Span
 from ragviz.questions.formats.input_file import InputFile, Problem, readable
 from ragviz.text.counts import counted
 

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from ragviz.core.document import Document
+from ragviz.core.document import Document, Span
 from ragviz.core.progress import Progress, silent
-from ragviz.core.span import Span
 from ragviz.questions.units import units
 
 FIRST = 4

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ragviz.core.digests import digest
+from ragviz.core.document import Span
 from ragviz.core.progress import Progress
 from ragviz.core.question import Question, QuestionStyle, QuestionType
-from ragviz.core.span import Span
 from ragviz.documents import tables_in
 from ragviz.questions import interchange
 from ragviz.questions.formats.entries import question_id

@@ -7,9 +7,9 @@ from typing import Any
 
 import streamlit as st
 
+from ragviz.core.configuration import Run
 from ragviz.core.digests import digest
 from ragviz.core.document import Corpus
-from ragviz.core.run_info import Run
 from ragviz.text.markup import plain
 from ragviz.ui import address
 

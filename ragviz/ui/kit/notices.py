@@ -10,8 +10,8 @@ from contextlib import contextmanager, suppress
 import streamlit as st
 
 from ragviz.core import addresses
+from ragviz.core.configuration import IndexInfo
 from ragviz.core.errors import RagvizError
-from ragviz.core.index_info import IndexInfo
 from ragviz.index import deletion, indexing
 from ragviz.store import database
 from ragviz.text.markup import plain, sentence

@@ -59,12 +59,12 @@ def interval_words(estimate: Estimate) -> str:
 
 def forecast(of: Forecast) -> None:
     """Draw the tiles of a dry run: calls, tokens, cost, time."""
-    unpaid = of.total - of.cached
-    tile("Model calls", f"{of.total:,}", f"{of.cached:,} of them already paid")
-    tokens = f"{of.prompt_tokens:,} input + {of.completion_tokens:,} output"
-    tile("Tokens to pay", f"{of.prompt_tokens + of.completion_tokens:,}", f"{tokens}, estimated")
+    unpaid = of.to_pay
+    tile("Calls to pay", f"{unpaid.calls:,}", f"{of.cached:,} more are already paid")
+    tokens = f"{unpaid.prompt_tokens:,} input + {unpaid.completion_tokens:,} output"
+    tile("Tokens to pay", f"{unpaid.prompt_tokens + unpaid.completion_tokens:,}", f"{tokens}, estimated")
     dollars = "–" if of.cost is None else f"\\${of.cost:,.2f}"
     tile("Cost", dollars, "no price known: enter it in Settings" if of.cost is None else "estimated")
-    duration = wording.duration(of.seconds) if unpaid and of.seconds is not None else "–"
+    duration = wording.duration(of.seconds) if unpaid.calls and of.seconds is not None else "–"
     basis = "from this endpoint's earlier calls" if of.seconds is not None else "the endpoint does not answer"
-    tile("Time for the calls", duration, basis if unpaid else "all are paid")
+    tile("Time for the calls", duration, basis if unpaid.calls else "all are paid")

@@ -1,0 +1,351 @@
+"""Files that other programs left behind: what is read of each, whatever its columns are called."""
+
+import csv
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import ragviz
+from ragviz.core.errors import InputError, UsageError
+from ragviz.targets import logged_file
+from ragviz.targets.logged_item import Passage
+
+SHARED = next(
+    (p / "shared" for p in Path(__file__).resolve().parents if (p / "shared" / "data").exists()), Path("shared")
+)
+IMPORTS = SHARED / "data" / "imports"
+
+
+def read(value, name="log.json", **roles):
+    data = value if isinstance(value, bytes) else json.dumps(value, ensure_ascii=False).encode()
+    return logged_file.read(data, name, roles=roles)
+
+
+def only(value, name="log.json", **roles):
+    """The one item of a file."""
+    [log] = read(value, name, **roles).logs
+    [item] = log.items
+    return item
+
+
+# By format: items, answers, errors, items with contexts, contexts, references, scores, of each system
+
+FILES = {
+    "peers/autorag/result_generator_0.parquet": [(10, 10, 0, 0, 0, 0, 3)],
+    "peers/autorag/result_lexical_retrieval_best_0.parquet": [(10, 0, 0, 10, 100, 10, 6)],
+    "peers/autorag/result_semantic_retrieval_0.parquet": [(10, 0, 0, 10, 100, 0, 3)],
+    "peers/autorag/semscore_generator_1.parquet": [(200, 200, 0, 0, 0, 0, 4)],
+    "peers/azure_eval/rag_postgres_baseline_eval_results.jsonl": [(10, 10, 0, 10, 30, 10, 3)],
+    "peers/continuous_eval/retrieval_sm.jsonl": [(10, 0, 0, 10, 32, 10, 0)],
+    "peers/deepeval/beeai_latest_test_run.json": [(1, 1, 0, 0, 0, 1, 2)],
+    "peers/deepeval/deepeval_goldens.csv": [(15, 15, 0, 15, 17, 15, 0)],
+    "peers/deepeval/deepeval_goldens.json": [(15, 15, 0, 15, 17, 15, 0)],
+    "peers/deepeval/deepeval_test_run_sample.json": [(1, 1, 0, 1, 3, 0, 2)],
+    "peers/deepeval/koushik_latest_test_run.json": [(1, 1, 0, 0, 0, 1, 1)],
+    "peers/deepeval/postgres_rag_latest_test_run.json": [(2, 2, 0, 0, 0, 2, 1)],
+    "peers/haystack/aragog_minilm_topk1_chunk64.csv": [(107, 80, 0, 107, 107, 107, 3)],
+    "peers/haystack/aragog_mpnet_topk3_chunk64.csv": [(107, 97, 0, 107, 321, 107, 3)],
+    "peers/haystack/squad_extractive_minilm_topk2.csv": [(100, 100, 0, 100, 100, 100, 5)],
+    "peers/inspectorraget/mtrag_human_evaluations_10tasks.json": [(10, 10, 0, 10, 23, 10, 12)] * 3,
+    "peers/mtrag/mtrag_responses-10.jsonl": [(10, 10, 0, 9, 23, 10, 0)],
+    "peers/open_rag_eval/open_rag_eval_answers_bom.csv": [(6, 6, 0, 6, 14, 0, 0), (1, 1, 0, 1, 2, 0, 0)],
+    "peers/otel/jaeger_k8s_agent.json": [(1, 1, 0, 0, 0, 0, 0)],
+    "peers/otel/tempo_export_with_batches.json": [(1, 1, 0, 1, 1, 0, 0)],
+    "peers/phoenix/phoenix_dataset_export_first12.csv": [(7, 7, 0, 0, 0, 0, 0)],
+    "peers/phoenix/phoenix_llm_spans_first12.jsonl": [(6, 6, 0, 0, 0, 0, 0)],
+    "peers/phoenix/phoenix_retriever_spans.jsonl": [(4, 0, 0, 2, 18, 0, 0)],
+    "peers/plain/clinical_rag_retrieval.json": [(15, 0, 0, 0, 0, 0, 3)] * 3,
+    "peers/promptfoo/promptfoo_comparisons.json": [(4, 0, 4, 0, 0, 0, 2)] * 3,
+    "peers/ragas/finance_summary_detailed_results.json": [(5, 5, 0, 0, 0, 0, 4)],
+    "peers/ragas/medical_ragas_results_1row.csv": [(1, 1, 0, 1, 1, 0, 2)],
+    "peers/ragas/multimodal_medical_ragas_results.csv": [(3, 3, 0, 3, 9, 3, 4)],
+    "peers/ragas/rag_hr_ragas_results.json": [(5, 5, 0, 5, 35, 5, 4)],
+    "peers/ragas/ragas_app_edited_chain_runs.json": [(18, 18, 0, 0, 0, 18, 1)],
+    "peers/ragchecker/ragchecker_checking_inputs.json": [(2, 2, 0, 2, 7, 2, 0)],
+    "peers/ragchecker/ragchecker_checking_outputs.json": [(2, 2, 0, 2, 7, 2, 11)],
+    "peers/trulens/span_generation.json": [(1, 1, 0, 1, 4, 0, 0)],
+    "peers/trulens/span_record_root.json": [(1, 1, 0, 0, 0, 1, 0)],
+    "peers/trulens/span_retrieval.json": [(1, 0, 0, 1, 4, 0, 0)],
+    "peers/trulens/trulens_otel_events_llama.csv": [(1, 1, 0, 1, 3, 0, 0)],
+    "peers/trulens/trulens_record_customapp.json": [(1, 1, 0, 1, 2, 0, 0)],
+    "inspectorraget/RAG Model Performance.json": [(100, 100, 0, 100, 100, 80, 8), (100, 80, 0, 100, 100, 80, 8)]
+    + [(100, 100, 0, 100, 100, 80, 8)] * 2,
+    "tonic_validate/examples/titan_vs_cohere/cohere_run.csv": [(55, 55, 0, 55, 275, 55, 1)],
+    "tonic_validate/examples/chatbees_vs_openai/openai_run.csv": [(55, 54, 0, 0, 0, 55, 1)],
+    "trec/compat.run": [(2, 0, 0, 2, 1927, 0, 0)],
+    "trec/results.test": [(3, 0, 0, 3, 1500, 0, 0)],
+}
+QUESTION_SETS = [
+    "peers/autorag/autorag_generated_qa.parquet",
+    "peers/autorag/qa_data_sample.parquet",
+    "peers/azure_eval/rag_postgres_ground_truth.jsonl",
+    "peers/giskard/giskard_test-set.jsonl",
+    "peers/ragas/ragas_hf_doc_qa_eval.csv",
+    "tonic_validate/examples/titan_vs_cohere/qa_pairs.json",
+    "tonic_validate/examples/question_and_answer_list.json",
+]
+NO_LOGS = [
+    "peers/autorag/corpus_data_sample.parquet",
+    "peers/autorag/result_summary.csv",
+    "peers/autorag/semscore_summary.csv",
+    "peers/trulens/span_eval_root.json",
+    "trec/qrels.test",
+]
+shared = pytest.mark.skipif(not IMPORTS.exists(), reason=f"no real inputs at {IMPORTS}")
+
+
+@shared
+@pytest.mark.parametrize("file", FILES)
+def test_what_a_real_file_holds(file):
+    path = IMPORTS / file
+    found = []
+    for log in logged_file.read(path.read_bytes(), path.name).logs:
+        counts, scores = log.counts, {name for item in log.items for name in item.scores}
+        contexts = sum(len(item.contexts) for item in log.items)
+        told = (counts["items"], counts["answers"], counts["errors"], counts["contexts"], contexts)
+        found.append((*told, counts["references"], len(scores)))
+    assert found == FILES[file]
+
+
+@shared
+@pytest.mark.parametrize("file", QUESTION_SETS)
+def test_questions_and_references_alone_are_a_question_set(file):
+    with pytest.raises(InputError, match=r"it is a question set.*`ragviz questions import CORPUS"):
+        logged_file.read((IMPORTS / file).read_bytes(), Path(file).name)
+
+
+@shared
+@pytest.mark.parametrize("file", NO_LOGS)
+def test_a_corpus_or_a_summary_is_no_log(file):
+    with pytest.raises(InputError, match=r"no column that is a question|none with a question"):
+        logged_file.read((IMPORTS / file).read_bytes(), Path(file).name)
+
+
+# By shape
+
+
+def test_one_row_a_context_is_one_item_with_its_scores_ids_and_documents():
+    text = (
+        "\ufeffqid;query;chunk;chunk_id;score;source;generated_answer\r\n"
+        "a;When?;In 1998.;c1;0.9;x.md;1998 [1]\r\na;When?;Dogs stay.;c2;0.5;y.md;\r\n"
+        "b;Who?;Harlow did.;c3;0.7;x.md;Harlow\r\n"
+    )
+    reading = read(text.encode(), "log.csv")
+    [log] = reading.logs
+    one, two = log.items
+    assert (one.id, one.answer, two.contexts) == ("a", "1998 [1]", (Passage("Harlow did.", "c3", "x.md", 0.7),))
+    assert one.contexts == (Passage("In 1998.", "c1", "x.md", 0.9), Passage("Dogs stay.", "c2", "y.md", 0.5))
+
+
+@pytest.mark.parametrize(
+    ("written", "contexts"),
+    [
+        (["A b.", "C d."], (Passage("A b."), Passage("C d."))),
+        ("['A b.', \"C's d.\"]", (Passage("A b."), Passage("C's d."))),
+        ("['A b.'\n 'C d.']", (Passage("A b."), Passage("C d."))),
+        ("[1] A b.", (Passage("[1] A b."),)),
+        ('{"7": {"content": "A b.", "title": "x"}}', (Passage("A b.", "7", "x"),)),
+        ({"7": "A b.", "9": "C d."}, (Passage("A b.", "7"), Passage("C d.", "9"))),
+        ([{"page_content": "A b.", "metadata": {"source": "x.md"}}], (Passage("A b.", document="x.md"),)),
+        ([{"node": {"id_": "n", "text": "A b."}, "score": 0.5}], (Passage("A b.", "n", score=0.5),)),
+        ([["A b.", 0.5]], (Passage("A b.", score=0.5),)),
+        ("[Document(id=n, content: 'A 'b'.', meta: {'a': 1}, score: 0.5)]", (Passage("A 'b'.", "n", score=0.5),)),
+        ("[Document(metadata={'a': 1}, page_content='A b.'), Document(page_content=\"C's d.\")]",
+         (Passage("A b."), Passage("C's d."))),
+        (["Node ID: n\nText: A b.\nScore:  0.500\n"], (Passage("A b.", "n", score=0.5),)),
+        ('[{"price": 3}]', (Passage('{"price": 3}'),)),
+    ],
+)  # fmt: skip
+def test_contexts_are_read_however_they_are_written(written, contexts):
+    assert only([{"question": "Q?", "answer": "A.", "contexts": written}]).contexts == contexts
+
+
+def test_numbered_columns_and_lists_beside_are_contexts_too():
+    row = {"input": "Q?", "output": "A.", "context_1": "A b.", "context_2": "C d.", "context_3": None}
+    assert only([row]).contexts == (Passage("A b."), Passage("C d."))
+    beside = {"question": "Q?", "response": "A.", "retrieved_contexts": ["A b.", "C d."], "retrieved_ids": "x; y"}
+    assert only([beside | {"retrieval_scores": [2, 1]}]).contexts == (
+        Passage("A b.", "x", score=2.0), Passage("C d.", "y", score=1.0),
+    )  # fmt: skip
+    assert [each.id for each in only([{"question": "Q?", "answer": "A.", "doc_ids": ["x", "y"]}]).contexts] == [
+        "x",
+        "y",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("row", "question", "answer", "reference"),
+    [
+        ({"question": "Q?", "answer": "A.", "ground_truths": ["R.", "S."], "contexts": ["c"]}, "Q?", "A.", "R."),
+        ({"input": "Q?", "actualOutput": "A.", "expectedOutput": "R."}, "Q?", "A.", "R."),
+        ({"question": "Q?", "answer": "R.", "generated_answer": "A."}, "Q?", "A.", "R."),
+        ({"inputs": {"question": "Q?"}, "outputs": {"answer": "A."}, "reference_outputs": {"answer": "R."}},
+         "Q?", "A.", "R."),
+        ({"input": '{"question": "Q?"}', "output": '{"text": "A."}', "expectedOutput": "R."}, "Q?", "A.", "R."),
+        ({"inputs.query": "Q?", "inputs.response": "A.", "inputs.ground_truth": "R."}, "Q?", "A.", "R."),
+        ({"问题": "几点?", "回答": "七点。", "参考答案": "七点"}, "几点?", "七点。", "七点"),
+        ({"Frage": "Wann?", "Antwort": "Um 7.", "context": "c"}, "Wann?", None, ""),
+        ({"query": "Q?", "response": {"choices": [{"message": {"content": "A."}}]}}, "Q?", "A.", ""),
+    ],
+)  # fmt: skip
+def test_roles_are_told_by_names_in_any_writing(row, question, answer, reference):
+    item = only([row])
+    assert (item.question, item.answer, item.reference) == (question, answer, reference)
+
+
+def test_a_conversation_is_its_last_question_and_the_turns_before():
+    turns = [("user", "A?"), ("assistant", "B."), ("user", "C?"), ("assistant", "D.")]
+    messages = [{"role": role, "content": said} for role, said in turns]
+    whole = only([{"messages": messages}])
+    assert (whole.question, whole.answer, whole.history) == ("C?", "D.", (("A?", "B."),))
+    asked = only([{"input": messages[:3], "predictions": [{"text": "E."}]}])
+    assert (asked.question, asked.answer, asked.history) == ("C?", "E.", (("A?", "B."),))
+    beside = only([{"question": "C?", "answer": "E.", "chat_history": messages[:2]}])
+    assert (beside.question, beside.history) == ("C?", (("A?", "B."),))
+
+
+def test_what_was_measured_is_kept_and_what_was_judged_is_a_score():
+    row = {"question": "Q?", "response": "A.", "faithfulness": "0.5", "gpt_relevance": 4, "passed_check": "PASS"}
+    row |= {"answer_length": 3, "latency_ms": 1500, "usage": {"prompt_tokens": 9, "completion_tokens": 2}, "cost": 0.01}
+    row |= {"metadata": {"user": "ada", "score": 3}, "metrics_data": [{"name": "GEval", "score": 0.25}], "k": 5}
+    item = only([row])
+    assert item.scores == {"faithfulness": 0.5, "gpt_relevance": 4.0, "GEval": 0.25} | (
+        {"passed_check": 1.0} if "passed_check" in item.scores else {}
+    )
+    assert (item.seconds, item.prompt_tokens, item.completion_tokens, item.cost) == (1.5, 9, 2, 0.01)
+    assert "ada" not in repr(item)
+
+
+def test_missing_is_told_and_errors_are_no_answers():
+    rows = [
+        {"question": "Q1?", "answer": "nan", "reference": "R."},
+        {"question": "Q2?", "answer": "CHATBOT_ERROR: timed out", "reference": "R."},
+        {"question": "Q3?", "answer": "I do not know.", "reference": "N/A"},
+        {"question": "Q4?", "answer": "{}", "status_code": 503, "reference": "R."},
+        "no object",
+        {"question": None, "answer": "A."},
+    ]
+    [log] = read(rows).logs
+    assert [(each.answer, each.error) for each in log.items] == [
+        (None, ""), (None, "CHATBOT_ERROR: timed out"), ("I do not know.", ""), (None, "HTTP 503: {}"),
+    ]  # fmt: skip
+    assert log.problems == (
+        "Every item is without contexts: what needs it is not known.",
+        "Row 1 has no answer: what needs it is not known.",
+        "Row 3 has no reference: what needs it is not known.",
+        "Row 5: is not a JSON object.",
+        "Row 6: it has no question that is a text.",
+    )
+
+
+def test_rows_under_keys_columns_as_lists_and_objects_after_each_other():
+    rows = [{"question": "Q1?", "answer": "A."}, {"question": "Q2?", "answer": "B."}]
+    columns = {"question": ["Q1?", "Q2?"], "answer": ["A.", "B."], "contexts": [["c"], ["d"]]}
+    frame = {"question": {"0": "Q1?", "1": "Q2?"}, "answer": {"0": "A.", "1": "B."}}
+    pretty = "\n".join(json.dumps(row, indent=2) for row in rows).encode()
+    by_id = {"a": rows[0], "b": rows[1]}
+    wrapped = {"summary": {"faithfulness": 0.5}, "results": {"stats": [{"name": "x"}] * 5, "detail": rows}}
+    for value in (rows, columns, frame, pretty, by_id, wrapped):
+        [log] = read(value, "log.jsonl").logs
+        assert [(each.question, each.answer) for each in log.items] == [("Q1?", "A."), ("Q2?", "B.")]
+    broken = pretty.replace(b'"answer": "A."', b'"answer": "A')
+    [log] = read(broken, "log.jsonl").logs
+    assert [each.question for each in log.items] == ["Q2?"]
+    assert log.problems[0].startswith("Row 1: is not JSON that can be read")
+
+
+def test_several_systems_are_a_log_each_under_the_same_ids():
+    rows = [{"id": n, "question": f"Q{n % 2}?", "answer": f"A{n}.", "model": "ab"[n // 2]} for n in range(4)]
+    logs = read(rows).logs
+    assert [(log.system, [item.id for item in log.items]) for log in logs] == [("a", ["0", "1"]), ("b", ["0", "1"])]
+    keyed = {name: [{"question": "Q?", "answer": f"By {name}."}] for name in ("gpt", "llama")}
+    assert [(log.system, log.items[0].answer) for log in read(keyed).logs] == [
+        ("gpt", "By gpt."),
+        ("llama", "By llama."),
+    ]
+    by_metric = {"tone": [{"question": "Q?", "answer": "A.", "metric_output": 1}]}
+    by_metric["care"] = [{"question": "Q?", "answer": "A.", "metric_output": 0}]
+    assert only(by_metric).scores == {"tone": 1.0, "care": 0.0}
+    once = [{"question": f"Q{n}?", "answer": "A.", "model": "ab"[n]} for n in range(2)]
+    assert [log.system for log in read(once).logs] == [""]
+
+
+def test_roles_can_be_chosen():
+    rows = [{"question": "Q?", "answer": "R.", "Text A": "A.", "notes": "c"}]
+    item = only(rows, answer="text_a", reference="answer", contexts="notes")
+    assert (item.answer, item.reference, item.contexts) == ("A.", "R.", (Passage("c"),))
+    assert only(rows, reference="").reference == ""
+    with pytest.raises(InputError, match=r"no column 'x' for the answer. Its columns: question, answer, Text A, notes"):
+        read(rows, answer="x")
+    with pytest.raises(InputError, match="There is no role 'reply': there are question, answer"):
+        read(rows, reply="x")
+
+
+SPAN = {"traceId": "t", "startTimeUnixNano": "1700000000000000000", "endTimeUnixNano": "1700000002500000000"}
+
+
+def attributes(**values):
+    return [{"key": key.replace("__", "."), "value": {"stringValue": value}} for key, value in values.items()]
+
+
+def test_spans_of_a_trace_are_one_item_with_what_its_retrievers_found():
+    kind = {"key": "openinference.span.kind", "value": {"stringValue": "RETRIEVER"}}
+    document = attributes(
+        **{f"retrieval__documents__{n}__document__content": text for n, text in enumerate(["c", "d"])}
+    )
+    root = SPAN | {"spanId": "1", "name": "ask", "attributes": attributes(input__value="Q?", output__value="A.")}
+    inner = {"traceId": "t", "parentSpanId": "1", "spanId": "2", "name": "x", "attributes": [kind, *document]}
+    again = inner | {"parentSpanId": "2", "spanId": "3"}
+    used = attributes(gen_ai__usage__input_tokens="7", gen_ai__completion__0__content="A.")
+    model = {"traceId": "t", "parentSpanId": "1", "spanId": "4", "name": "chat", "attributes": used}
+    item = only({"resourceSpans": [{"scopeSpans": [{"spans": [again, inner, model, root]}]}]})
+    assert (item.question, item.answer, item.contexts) == ("Q?", "A.", (Passage("c"), Passage("d")))
+    assert (item.prompt_tokens, item.id) == (7, "t")
+    failed = root | {"attributes": attributes(input__value="Q?"), "status": {"code": 2, "message": "no answer in time"}}
+    found = only({"spans": [failed, inner]})
+    assert (found.answer, found.error, len(found.contexts)) == (None, "no answer in time", 2)
+
+
+# Into runs
+
+
+def written(path, rows):
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+ROWS = [
+    {"question": "When?", "answer": "In 1998.", "contexts": "['1998: Harlow.']", "reference": "In 1998.", "care": 1},
+    {"question": "Who?", "answer": "I do not know.", "contexts": "[]", "reference": "Harlow", "care": 0},
+]
+
+
+def test_a_log_is_imported_by_the_command_after_a_look_at_it(command_line, tmp_path, monkeypatch):
+    monkeypatch.setenv("RAGVIZ_HOME", str(tmp_path / "home"))
+    file = written(tmp_path / "log.csv", ROWS)
+    code, out, _ = command_line("runs", "import", file, "--dry-run", "--json")
+    shown = json.loads(out)
+    assert (code, shown["roles"]["answer"], shown["systems"][0]["contexts"]) == (0, "answer", 1)
+    assert shown["judging"]["calls"] == 7, "two answers, two references, one context, two comparisons"
+    assert command_line("runs", "list", "--json")[1].strip() == "[]", "a dry run stores nothing"
+    code, out, err = command_line("runs", "import", file, "--name", "first", "--map", "answer=answer", "--json")
+    assert (code, json.loads(out)["run"]) == (0, "first")
+    assert "Row 3 has no contexts" in err
+    assert command_line("runs", "import", file, "--name", "first")[0] != 0
+    assert "no role 'reply'" in command_line("runs", "import", file, "--name", "x", "--map", "reply=answer")[2]
+
+
+def test_a_frame_and_several_systems_are_imported(tmp_path):
+    project = ragviz.open(tmp_path / "home")
+    run = project.import_run(pd.DataFrame(ROWS).rename(columns={"answer": "said"}), "frame", roles={"answer": "said"})
+    assert run.name == "frame"
+    several = tmp_path / "two.json"
+    several.write_text(json.dumps([row | {"model": model} for model in "ab" for row in ROWS]))
+    with pytest.raises(UsageError, match="choose one of a, b"):
+        project.import_run(several, "both")
+    assert project.import_run(several, "second", system="b").name == "second"
