@@ -123,6 +123,9 @@ def test_the_answer_of_a_heading_is_all_that_stands_under_it():
         e for e in made(f"# The bakery\n\n## Days of annual leave\n\n{LEAVE}\n\n{table}") if e.pattern == "heading"
     ]
     assert with_table.answer == f"{LEAVE} Year, Days; 1, 20; 2, 25"
+    oven = "bake:\n  hot: yes\n\n  long: no"
+    [with_code] = made(f"# The bakery\n\n## Annual leave\n\n{LEAVE} So:\n\n```yaml\n{oven}\n```\n\nAsk first.")
+    assert with_code.answer == f"{LEAVE} So:\n{oven}\nAsk first.", "lines of code stay as they are"
 
 
 @pytest.mark.parametrize(

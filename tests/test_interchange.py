@@ -162,7 +162,7 @@ def test_an_explicit_mark_is_kept_in_every_format(mark):
         ({"document": "desk", "start": 5, "end": 500}, "names 5 to 500: 'rules/desk.md' has characters 0 to 89"),
         ({"document": "desk", "start": 9, "end": 9}, "names 9 to 9"),
         ({"document": "desk", "start": -3, "end": 9}, "names -3 to 9"),
-        ({"document": "desk", "start": "x", "end": 9}, "has a start that cannot be used ('x')"),
+        ({"document": "desk", "start": "x", "end": 9}, "names a place that cannot be used: start ('x')"),
         ({"document": "desk", "start": 3}, "no place in it"),
         ({"document": "desk"}, "no place in it"),
         ({"document": "cellar.md", "quote": "a"}, "'cellar.md', which is not in the corpus"),

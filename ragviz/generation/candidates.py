@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from itertools import islice, zip_longest
+from itertools import islice, pairwise, zip_longest
 
 from ragviz.core.document import Document, Evidence, Span
 from ragviz.core.question import QuestionType
@@ -261,9 +261,10 @@ class _Reader:
                 found.append("; ".join(", ".join(filter(None, cells)) for cells in rows))
             else:
                 found.append(code(source) if block.kind == "code" else readable(source, self.document.media_type))
-        return re.sub(
-            " ?\n\n ?", "\n", " ".join(f"\n\n{each}\n\n" if "\n" in each else each for each in filter(None, found))
-        ).strip()
+        text = ""
+        for before, after in pairwise(["", *filter(None, found)]):
+            text += ("\n" if "\n" in before + after else " ") + after
+        return text.strip()
 
     def _says(self, text: str) -> bool:
         return _WORTH.get(self.language, _WORTH["en"]).search(text) is not None

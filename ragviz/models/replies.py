@@ -13,7 +13,7 @@ from pydantic import BaseModel, ValidationError
 
 from ragviz.models import repair
 from ragviz.models.requests import Reply, Request
-from ragviz.text.untrusted import storable
+from ragviz.text.untrusted import first_fault, storable
 
 MOST_TOKENS = 200_000
 """Tokens of a reply without a bound: a server that reports more is not believed."""
@@ -120,9 +120,7 @@ def _parse(text: str, reply: type[Reply] | None) -> Reply | None:
     try:
         return _validated(storable(repair.mended(fenced[-1] if fenced else body)), reply)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(map(str, first["loc"])) or "the whole"
-        raise Malformed(f"a reply that is not the JSON asked for ({place}: {first['msg']})") from None
+        raise Malformed(f"a reply that is not the JSON asked for ({first_fault(error)})") from None
     except ValueError as error:
         raise Malformed(f"a reply that is not JSON ({error})") from None
 

@@ -54,7 +54,7 @@ from ragviz.text.counts import counted
 from ragviz.text.denial import abstains
 from ragviz.text.former_documents import UNKNOWN
 from ragviz.text.markup import shortened
-from ragviz.text.untrusted import NESTED, is_deep, parsed
+from ragviz.text.untrusted import NESTED, first_fault, is_deep, parsed
 
 COLUMNS = (
     *("question", "answer", "status", "kind", "type", "style", "document", "evidence", "parts", "history"),
@@ -612,10 +612,7 @@ def _span(values: Mapping[str, Any], documents: Mapping[str, Document]) -> Span:
     try:
         member = _Member.model_validate({key: value for key, value in values.items() if value not in (None, "")})
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        raise Refused(
-            f"has a {first['loc'][0]} that cannot be used ('{str(first['input'])[:60]}'): {first['msg']}"
-        ) from None
+        raise Refused(f"names a place that cannot be used: {first_fault(error)}") from None
     if member.chunk_id and not member.quote:
         member = _member_of_chunk(member.chunk_id, member.grade)
     if member.stale:

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ValidationError
 
 from ragviz.core.verdict import Claim, ClaimVerdict, Matrix, Verdict
+from ragviz.text.untrusted import first_fault
 
 _VERDICTS: Mapping[str, Verdict] = {"entailment": "supported", "neutral": "absent", "contradiction": "contradicted"}
 
@@ -56,8 +57,7 @@ def matrix_of(row: Mapping[str, Any], passages: int, *, answered: bool) -> Matri
     try:
         found = _Verdicts.model_validate(given)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        raise ValueError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+        raise ValueError(first_fault(error)) from None
     for name, of in _VERDICTS_ON.items():
         verdicts, claims = getattr(found, name), getattr(found, f"{of}_claims")
         if verdicts is not None and len(verdicts) != len(claims or ()):

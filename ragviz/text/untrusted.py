@@ -1,4 +1,4 @@
-"""Text from outside: JSON made storable and refused when nested too deeply; secret keys removed.
+"""Text from outside: JSON made storable, and refused when nested too deeply or faulty; secret keys removed.
 
 A server that refuses a call may echo the key, as it is or in the escapes of the format it answers in.
 """
@@ -11,9 +11,15 @@ from base64 import b64encode
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from html.entities import html5
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ragviz.core.addresses import HIDDEN
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
+
+SHORT = 60
+"""Characters of a value that a fault names, at most."""
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -134,3 +140,11 @@ def _encoded(key: bytes) -> Iterator[str]:
         yield inner
         if set(inner) & set("+/"):
             yield inner.translate(str.maketrans("+/", "-_"))
+
+
+def first_fault(error: ValidationError) -> str:
+    """Say what is wrong first with data that is checked: where, the value if it is a short one, and why."""
+    first = error.errors(include_url=False)[0]
+    place, value = ".".join(map(str, first["loc"])) or "the whole", first.get("input")
+    shown = f" ('{value}')" if isinstance(value, str | int | float) and len(str(value)) <= SHORT else ""
+    return f"{place}{shown}: {first['msg']}"
