@@ -433,8 +433,7 @@ TRUTHS: dict[str, tuple[tuple[str, ...], str]] = {}
 """What the model knows of questions, by text: what has to stand in its passages, and the answer; of others it is read
 off their words. A question that needs nothing is known without documents. Tests fill it."""
 WRONG: dict[str, float] = {}
-"""Kind of fault → the share of questions that are written with it: "one passage" is enough where several were given,
-the quote stands "twice"."""
+"""Kind of fault → the share of questions that are written with it: "one passage" is enough where several were given."""
 _FUNCTION_WORDS = set(re.findall("[a-z]+", "which what when where whose does that with from have this will many there"))
 
 
@@ -466,8 +465,6 @@ def _claimed(prompt: str) -> dict[str, Any]:
         {"passage": number, "quote": whole, "statement": f"{whole}."}
         for number, (_, _, whole) in enumerate(facts, start=1)  # type: ignore[misc]
     ]
-    if _is_wrong("twice", prompt):
-        claims[0]["quote"] = max(texts[0].split() or [""], key=texts[0].split().count)
     shown = facts[:1] if len(facts) > 1 and _is_wrong("one passage", prompt) else facts
     question = " ".join(_completion_of(fact[0]) for fact in shown if fact)
     answer = "; ".join(fact[1] for fact in shown if fact)

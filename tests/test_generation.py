@@ -298,7 +298,7 @@ def test_a_document_that_yields_nothing_is_told_by_name_with_the_reason(workspac
     build(workspace, "menu", {"rules.md": [ENGLISH], "menu.txt": [MENU]})
     made = pipeline.generate_questions(workspace, "menu", "q", limit=2)
     reason = "no question could be made of it without a model: it holds 3 lines, no sentence"
-    assert (made.usable, made.nothing, made.unplanned, made.barren) == (2, {"menu.txt": reason}, 0, 1)
+    assert (made.usable, made.nothing, made.barren) == (2, {"menu.txt": reason}, 1)
     shown = plan_record.shown(workspace.store, workspace.store.sets.get("q"))
     assert shown.nothing == made.nothing
     code, out, err = command_line("questions", "generate", "--index", "menu", "--name", "q", "--limit", "9")

@@ -22,7 +22,7 @@ from ragviz.generation.makers import Ask
 from ragviz.generation.plan import Cell
 from ragviz.models.chat import ModelClient
 from ragviz.models.requests import Request
-from ragviz.text import language, numerals, segmentation
+from ragviz.text import language, numerals
 from ragviz.text.quotes import places
 
 FAILED = "model failed"
@@ -287,39 +287,14 @@ def _span(chunk: Chunk, start: int, end: int) -> Span:
 
 
 def _placed(claim: ClaimReply, chunk: Chunk, document: Document, where: str) -> Span | str:
-    """Return the only place of a claim's quote in its document, or why there is none; `where` names its passage.
-
-    A quote that stands there more than once is narrowed to one place: to the sentence around it in the passage, and to
-    that with the one before it; of several in the passage, that which shares most words with the statement.
-    """
+    """Return the only place of a claim's quote in its document, or why there is none; `where` names its passage."""
     inside = places(claim.quote, chunk.text)
     if not inside:
         return f"no evidence stands word for word in {where}"
-    if len(places(claim.quote, document.text, 2)) == 1:
-        return _span(chunk, *inside[0])
-    sentences = segmentation.sentences(chunk.text, document.language)
-    said = set(rejection.words(claim.statement))
-    narrowed = []
-    for place in inside:
-        wide = next(
-            (w for w in _widened(place, sentences) if len(places(chunk.text[slice(*w)], document.text, 2)) == 1), None
-        )
-        if wide is not None:
-            narrowed.append((len(said & set(rejection.words(chunk.text[slice(*wide)]))), wide))
-    best = [wide for shared, wide in narrowed if shared == max(narrowed)[0]]
-    if len(best) == 1:
-        return _span(chunk, *best[0])
     times = len(places(claim.quote, document.text))
-    return f"its quote {_quoted(claim.quote)} stands {times} times in the document: which one is meant is not clear"
-
-
-def _widened(place: tuple[int, int], sentences: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Yield the sentences around a place, and these with the one before them; the shorter first."""
-    around = [n for n, (start, end) in enumerate(sentences) if start < place[1] and place[0] < end]
-    if around:
-        first, end = around[0], max(sentences[around[-1]][1], place[1])
-        for start in dict.fromkeys((first, max(0, first - 1))):
-            yield min(sentences[start][0], place[0]), end
+    if times > 1:
+        return f"its quote {_quoted(claim.quote)} stands {times} times in the document: which one is meant is not clear"
+    return _span(chunk, *inside[0])
 
 
 def _fault(question: Question, reply: QuestionReply, task: Task, existing: Container[str]) -> str:

@@ -95,9 +95,8 @@ class Generated:
 
     `usable` of the `limit` questions that are planned exist now, with those of earlier generations by the same
     generator and seed; `short` is how many are missing by type. `nothing` says of each document that a question was
-    planned for and that has none, by name, why; `unplanned` more have none because the limit does not reach for all
-    documents; `barren` counts those of which nothing can be made without a model. The verification of `unverified` of
-    the usable ones failed.
+    planned for and that has none, by name, why; `barren` counts those of which nothing can be made without a
+    model. The verification of `unverified` of the usable ones failed.
     `calls` and `dollars` are what all generations into the set have paid, this one included; dollars count the calls
     whose model has a price.
     """
@@ -114,7 +113,6 @@ class Generated:
     reasons: Mapping[str, int] = field(default_factory=dict)
     unverified: int = 0
     nothing: Mapping[str, str] = field(default_factory=dict)
-    unplanned: int = 0
     barren: int = 0
     generator: str = ""
 
@@ -135,11 +133,10 @@ def notes(result: Mapping[str, Any], most: int = NAMED) -> list[str]:
     """Say what is missing of a generation, why, and what is next; `result` holds `Generated`'s fields, as a job's does.
 
     >>> result = {"usable": 4, "limit": 9, "short": {"bridge": 5}, "reasons": {"asked already": 2}, "unverified": 1}
-    >>> for line in notes(result | {"unplanned": 2}):
+    >>> for line in notes(result):
     ...     print(line)
     4 usable of 9: missing are 5 bridge. Tries failed because: asked already (2). For more, add documents or ask for \
 other kinds.
-    No question is planned about 2 documents: the limit of 9 does not reach for all.
     1 question could not be verified: generating again tries it again.
     >>> print(*notes({"usable": 31, "limit": 50, "barren": 2, "generator": "extractive"}))
     31 usable of 50: of 2 documents no question could be made without a model, and of the others no more without \
@@ -158,9 +155,6 @@ repeating a template. Write some, import some, or connect a model.
         more = "For more, add documents or ask for other kinds."
         lines.append(f"{usable:,} usable of {limit:,}: missing are {missing}. {tries}{more}")
     lines += unasked_words(result.get("nothing", {}), most)
-    if unplanned := result.get("unplanned", 0):
-        planned = f"No question is planned about {counted(unplanned, 'document')}"
-        lines.append(f"{planned}: the limit of {limit:,} does not reach for all.")
     if failed := result.get("unverified", 0):
         them = "them" if failed > 1 else "it"
         lines.append(f"{counted(failed, 'question')} could not be verified: generating again tries {them} again.")
@@ -238,15 +232,11 @@ def _result(
     total, paid = workspace.store.sets.get(question_set.id).total, workspace.store.payments.of(question_set.id)
     questions = workspace.store.questions.all(question_set.id)
     names = {i: document.name for i, document in documents.by_id.items()}
-    kept = (question for question in questions if question.status != "rejected")
-    reached = {document_id for question in kept for document_id in plan_record.documents_of(question)}
-    reached |= {row.cell.document_id for row in record.rows} | record.nothing.keys()
     return Generated(
         question_set.name, total, len(made) - rejected, rejected, paid.calls, paid.dollars,
         record.usable, max(record.wanted, record.planned), dict(short), dict(sum(reasons.values(), Counter())),
         plan_record.unverified(record, {q.id: q for q in questions}).total() if verify and not extractive else 0,
         plan_record.nothing_of([record], names, questions),
-        sum(outline.document_id not in reached for outline in documents.outlines if outline.characters),
         len(extractive.unable) if extractive else 0,
         "extractive" if extractive else "model",
     )  # fmt: skip
