@@ -67,7 +67,7 @@ def test_gold_chunks_are_an_upper_bound_and_never_shipped():
     assert conclude(declared, comparison, {}, {}).chosen == "oracle"
     conclusion = conclude(oracle, comparison, {}, {})
     assert (conclusion.decision, conclusion.chosen) == ("do not ship", "knn")
-    said = "Answered from the gold chunks, which no retriever knows, and never chosen: oracle."
+    said = "Answered from the evidence, which no retriever knows, and never chosen: oracle."
     assert said in conclusion.notes
 
 

@@ -62,7 +62,7 @@ def sentence(comparison: Comparison, metrics: Sequence[str] = ()) -> str:
     return unranked + (f"{'; '.join(clauses)}." if clauses else "")
 
 
-_UNRANKED = "Rankings are not compared: there is no question of which all runs know the gold chunks."
+_UNRANKED = "Rankings are not compared: there is no question of which all runs know the evidence chunks."
 
 
 def verdict(comparison: Comparison, metric: str) -> str:

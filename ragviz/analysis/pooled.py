@@ -114,7 +114,7 @@ class Pooled:
         found = len(self.found)
         return (
             f"{found:,} of {counted(self.missed, 'question')} missed at k = {self.k} {agreed(found, 'is')} answered by "
-            "a chunk that is not gold but supports the whole reference, "
+            "a chunk without evidence that supports the whole reference, "
             f"according to {self.judge}; {self.share.mean or 0:.0%} of {first(self.k, 'chunk')} is judged."
         )
 

@@ -324,7 +324,7 @@ def _draw_inspected(
     rows = []
     for f in hits:
         beginning = " ".join(f.chunk.text.split())[:100] if f.chunk else "(its document was removed)"
-        rows.append((f.hit.rank, "gold" if f.hit.chunk_id in gold else "", f.document_name, beginning))
+        rows.append((f.hit.rank, "evidence" if f.hit.chunk_id in gold else "", f.document_name, beginning))
     console.table(("rank", "", "document", "chunk"), rows)
     found = [(each["rank"] or "not found", each["document"], console.line(each["text"])) for each in evidence]
     if found:

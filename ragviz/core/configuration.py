@@ -238,9 +238,9 @@ class RunConfig:
         choices={
             "retrieved": "The first k chunks, as far as they fit the budget.",
             "none": "Closed book: no context, what the model knows by itself, the lower bound.",
-            "oracle": "The gold chunks as context: the upper bound, as if retrieval never failed.",
+            "oracle": "The evidence chunks as context: the upper bound, as if retrieval never failed.",
         },
-        titles={"retrieved": "retrieved chunks", "none": "closed book", "oracle": "gold chunks"},
+        titles={"retrieved": "retrieved chunks", "none": "closed book", "oracle": "evidence chunks"},
         used=lambda config: config["answerer"] != "none",
     )
     context_tokens: int = choice(

@@ -127,7 +127,7 @@ def conclude(
         notes.append(ties.words(tied, choice) + why)
     notes += breach_words(breaches)
     if of_gold := sorted(bounds & set(deltas)):
-        notes.append(f"Answered from the gold chunks, which no retriever knows, and never chosen: {_listed(of_gold)}.")
+        notes.append(f"Answered from the evidence, which no retriever knows, and never chosen: {_listed(of_gold)}.")
     undecided = [name for name in allowed if deltas[name].verdict == "undecided"]
     decision: Decision
     if not final:

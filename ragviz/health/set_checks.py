@@ -38,7 +38,7 @@ _ALL = (
         "elsewhere",
         "More than one chunk answers it",
         "A run that finds the other chunk is counted as a miss.",
-        "A judge found the whole reference in a chunk that is not gold, in any run.",
+        "A judge found the whole reference in a chunk without evidence, in any run.",
         word_checks.answered_elsewhere,
     ),
     Check(
@@ -55,7 +55,7 @@ _ALL = (
         "The right answer cannot be told from what counts as found.",
         "A number of the answer that its evidence neither states nor gives by one calculation; of a question with one "
         f"passage, less than {word_checks.SUPPORTED:.0%} of the weight of its words that are not the question's; where "
-        "a judge judged all gold chunks, it decides.",
+        "a judge judged all evidence chunks, it decides.",
         word_checks.unsupported,
     ),
     Check(
@@ -79,7 +79,7 @@ _ALL = (
         "per-passage",
         "Many questions about one passage",
         "They are found and lost together: they are worth fewer independent ones.",
-        f"More than {balance.PER_PASSAGE} questions about the same gold chunk; listed are those beyond "
+        f"More than {balance.PER_PASSAGE} questions about the same evidence chunk; listed are those beyond "
         f"{balance.PER_PASSAGE}.",
         balance.per_passage,
     ),

@@ -334,35 +334,35 @@ def _ks(depth: int) -> Ints:
 RANKING: dict[str, Metric[RankTable]] = {
     "recall": Metric(
         "Recall@k",
-        "Share of a question's evidence groups of which a gold chunk is among the first k: with one source chunk, "
+        "Share of a question's evidence groups of which an evidence chunk is among the first k: with one source chunk, "
         "whether it is there at all. 0 to 1. Low: the evidence ranks below k, or was cut so that no chunk matches.",
         recall,
         shown={"tile": 1, "curve": 1, "row": 1},
     ),
     "chunk_recall": Metric(
         "Chunk recall@k",
-        "Share of a question's gold chunks that are among the first k. 0 to 1. Low: evidence spread over more chunks "
-        "than k, or gold chunks that rank below k.",
+        "Share of a question's evidence chunks that are among the first k. 0 to 1. Low: evidence spread over more "
+        "chunks than k, or evidence chunks that rank below k.",
         chunk_recall,
     ),
     "precision": Metric(
         "Precision@k",
-        "Share of the first k chunks that are gold. 0 to 1, and with one gold chunk never above 1/k. Low: k is larger "
-        "than the evidence needs, or other chunks rank above the gold ones.",
+        "Share of the first k chunks that hold evidence. 0 to 1, and with one evidence chunk never above 1/k. Low: k "
+        "is larger than the evidence needs, or other chunks rank above those that do.",
         precision,
         shown={"curve": 2},
     ),
     "f1": Metric(
         "F1@k",
-        "Harmonic mean of a question's precision@k and recall@k. 0 to 1, and with one gold chunk never above "
+        "Harmonic mean of a question's precision@k and recall@k. 0 to 1, and with one evidence chunk never above "
         "2/(k + 1). Low: one of the two is.",
         f1,
         shown={"curve": 3},
     ),
     "hit": Metric(
         "Hit@k",
-        "Whether any gold chunk is among the first k. 0 or 1; its mean is the share of questions. Low: the first gold "
-        "chunk ranks below k.",
+        "Whether any evidence chunk is among the first k. 0 or 1; its mean is the share of questions. Low: the first "
+        "one ranks below k.",
         hit,
     ),
     "all_groups": Metric(
@@ -373,23 +373,23 @@ RANKING: dict[str, Metric[RankTable]] = {
     ),
     "ndcg": Metric(
         "nDCG@k",
-        "Gold chunks among the first k, each worth its grade (1 where none was judged) and less the lower it ranks, ÷ "
-        "the best order there could be. 0 to 1. Low: gold chunks are missing, or rank behind others.",
+        "Evidence chunks among the first k, each worth its grade (1 where none was judged) and less the lower it "
+        "ranks, ÷ the best order there could be. 0 to 1. Low: evidence chunks are missing, or rank behind others.",
         ndcg,
         version="2",
     ),
     "mrr": Metric(
         "MRR",
-        "1 ÷ rank of the first gold chunk, 0 for a miss, averaged. 0 to 1; 0.5 is rank 2 for all. Low: the first gold "
-        "chunk is far down or missing.",
+        "1 ÷ rank of the first evidence chunk, 0 for a miss, averaged. 0 to 1; 0.5 is rank 2 for all. Low: it is far "
+        "down or missing.",
         reciprocal_rank,
         at_k=False,
         shown={"tile": 2, "row": 2},
     ),
     "map": Metric(
         "MAP",
-        "Precision at the rank of each gold chunk, averaged over the gold chunks, then over questions. 0 to 1; with "
-        "one gold chunk the same as MRR. Low: some gold chunks are far down or missing.",
+        "Precision at the rank of each evidence chunk, averaged over them, then over questions. 0 to 1; with one the "
+        "same as MRR. Low: some are far down or missing.",
         average_precision,
         at_k=False,
     ),

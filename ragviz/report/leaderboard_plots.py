@@ -13,6 +13,8 @@ from ragviz.report.style import CONTEXT, GRID
 
 ROW = 46
 """Pixels of a row of the leaderboard."""
+NOTES = 176
+"""Pixels for the means and notes beside it, in the larger type of a presentation too."""
 LANE = 9
 """Pixels between brackets side by side."""
 
@@ -43,7 +45,7 @@ def leaderboard(rows: Sequence[Row], groups: Sequence[Sequence[int]] = (), *, x_
     lanes = _lanes(groups)
     width = LANE * (max(lanes, default=-1) + 1)
     figure.update_layout(**style.layout(x_title, "", 78 + ROW * max(len(rows), 3)))
-    figure.update_layout(margin_r=150 + width)
+    figure.update_layout(margin_r=NOTES + width)
     figure.update_xaxes(range=[0, 1.02], tickvals=[0, 0.5, 1], showgrid=True, gridcolor=GRID)
     figure.update_yaxes(
         tickvals=[-at for at in range(len(rows))],

@@ -13,4 +13,4 @@ def _gold(retrieved: Retrieved, _: int) -> tuple[str, ...]:
     return tuple(dict.fromkeys(chunk_id for group in retrieved.gold for chunk_id in group[:1]))
 
 
-TARGET = replace(retrieved_chunks.TARGET, basis="the gold chunks", hands_over=_gold)
+TARGET = replace(retrieved_chunks.TARGET, basis="the evidence chunks", hands_over=_gold)

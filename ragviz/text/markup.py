@@ -432,7 +432,7 @@ def score_bar(rank: int, score: float, best: float, *, marked: bool = False) -> 
     True
     """
     share = max(0.0, min(1.0, score / best)) if best > 0 else 0.0
-    star = ' <span class="star" title="target">★ target</span>' if marked else ""
+    star = ' <span class="star">★ evidence</span>' if marked else ""
     return (
         f'<div class="rv-score"><b>{rank}</b><span class="bar"><span style="width:{share:.0%}"></span></span>'
         f'<span class="value">{score:.3f}</span>{star}</div>'

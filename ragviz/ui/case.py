@@ -57,7 +57,7 @@ STYLE = """<style>
 """Nothing scrolls by itself: panes are as high as what they hold, and links lead to the cards of the ranking."""
 ROLES = {"system": "System", "user": "User", "assistant": "Assistant"}
 """Role of a message → its heading."""
-SUPPORTS = ("for", "not gold, but supports the whole reference")
+SUPPORTS = ("for", "no evidence, but supports the whole reference")
 """Badge of a chunk that is not gold, and that the judge says supports every claim of the reference."""
 EVIDENCE_FOLD = 70
 """Characters of a document that are shown on each side of the evidence; the rest is folded."""
@@ -263,7 +263,7 @@ def ranking(
     knows, title = run.knows, f"Ranking by {plain(run.config.ranked_by)}"
     title += ", not given as context (closed book)" if knows.closed_book else ""
     title = "Contexts that it read" if knows.opaque else title
-    heading.section("Gold chunks, given as context" if knows.gold_read else title)
+    heading.section("Evidence chunks, given as context" if knows.gold_read else title)
     links = "" if knows.gold_read or knows.opaque else passages.evidence_jumps(retrieved)
     if links:
         st.html(links)

@@ -151,7 +151,7 @@ def in_slices(shown: Compared) -> None:
     names = distinct(shown.names, 24)
     heading.section(plain(f"Slices by {title_of(shown.metric)}: {names[1]} minus {names[0]}"))
     if not found.slices:
-        st.caption("The questions cannot be divided: all are of one document, one kind, one language and one length.")
+        st.caption("The questions cannot be divided: all are of one document, one type, one language and one length.")
         return
     exploratory = "Exploratory: the slices were not declared before. "
     st.markdown(plain(exploratory + slices.multiplicity_words(found)))

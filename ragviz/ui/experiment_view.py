@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pandas as pd
 import streamlit as st
 
@@ -151,12 +153,9 @@ def _pictures(shown: Outcome) -> None:
             compared_runs.differences(compared)
         return
 
-    def left() -> None:
-        if shown.test is not None:
-            st.caption("Pictures and table are those of the validation questions, where the choice was made.")
-        compared_runs.leaderboard(compared)
-
-    beside.draw("cells", left, lambda: compared_runs.differences(compared))
+    if shown.test is not None:
+        st.caption("Pictures and table are those of the validation questions, where the choice was made.")
+    beside.draw("cells", partial(compared_runs.leaderboard, compared), partial(compared_runs.differences, compared))
 
 
 def _cells(shown: Outcome) -> None:

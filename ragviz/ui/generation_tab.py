@@ -84,7 +84,7 @@ def _choices(source: IndexInfo, generator: str, suggested: str) -> tuple[dict[st
     able = makers.TYPES_OF[generator]
     number = st.number_input("Number of questions", 1, 100_000, plan.LIMIT, 10, key="generate-limit")
     kinds = st.pills(
-        "Kinds", able, selection_mode="multi", default=able, format_func=lambda name: TYPES[name].title,
+        "Types", able, selection_mode="multi", default=able, format_func=lambda name: TYPES[name].title,
         key=f"generate-kinds-{generator}", help=" ".join(f"{TYPES[name].title}: {TYPES[name].help}" for name in able),
     )  # fmt: skip
     name = inputs.suggested_name(
@@ -194,7 +194,7 @@ def _by_document(found: Mapping[str, Mapping[str, tuple[int, int]]], key: str) -
     table.draw(
         rows,
         key,
-        alt="Questions by document and kind",
+        alt="Questions by document and type",
         above=f"{wording.counted(len(rows), 'document')} × {wording.counted(len(kinds), 'type')}",
         file=key,
         columns={"Document": table.text(210, pinned=True), "Planned": planned},
@@ -224,12 +224,12 @@ def _yields(yields: Sequence[Mapping[str, Any]]) -> None:
         }
     )
     columns = {
-        "Written": table.number(help="All that were written of the kind, rejected ones too."),
+        "Written": table.number(help="All that were written of the type, rejected ones too."),
         "Missing because": table.text("large"),
         "Rejected because": table.text("large"),
         "Tokens": table.number(written="localized"),
     }
-    table.draw(rows, "plan-yields", columns=columns, alt="What each kind yielded")
+    table.draw(rows, "plan-yields", columns=columns, alt="What each type yielded")
 
 
 # While it is going on, and after it

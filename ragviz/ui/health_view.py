@@ -26,7 +26,6 @@ from ragviz.text.markup import highlighted, plain
 from ragviz.ui import (
     address,
     cache,
-    case,
     competition_view,
     coverage_view,
     drill_view,
@@ -40,6 +39,8 @@ from ragviz.ui import (
 from ragviz.ui.kit import heading, notices, table
 
 MOST_ROWS = 9
+FOLD = 40
+"""Characters around the evidence of the question that is shown, beside the list; the others are folded."""
 MEASURED = 3
 """Runs whose scores are shown with and without what a check found, the newest of each way of ranking."""
 ANCHOR = "questions-found"
@@ -255,7 +256,7 @@ def _list(
             st.caption(plain(" · ".join(filter(None, (kind, question.status, words[question.id])))))
             st.markdown(f"**{plain(question.text)}**")
             st.html(highlighted(question.answer or "(no answer given)", language=question.language))
-            passages.evidence_groups(corpus.id, question, fold=case.EVIDENCE_FOLD)
+            passages.evidence_groups(corpus.id, question, fold=FOLD)
             address.link("questions", "Edit it", set=question_set.name, edit=question.id)
 
 

@@ -176,6 +176,7 @@ html { font-size: 18.5px !important; }
 .st-key-presentation { position: sticky; top: 0; z-index: 99; backdrop-filter: blur(10px);
   border-bottom: 1px solid rgba(128, 136, 148, .35); padding: .35rem 0; }
 .rv-verdict { font-size: 1.3rem; }
+[class*="st-key-beside-"] [data-testid="stColumn"] { min-width: 500px; }
 .stPlotlyChart svg text { font-size: 14px !important; }
 </style>"""
 """Larger type; whatever takes an input or an action is neither seen nor reached, but for the way through."""

@@ -1,4 +1,4 @@
-"""The rankings of a run: pictures that filter its questions, a table by part, and whether its misses deserve it."""
+"""The rankings of a run: pictures that filter its questions, a table by part, and what the judge says of its misses."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def slice_rows(slices: Sequence[Slice], label: str, depth: int, column: str = "E
     return rows if any(rows["Unscored"]) else rows.drop(columns="Unscored")
 
 
-# Whether misses deserve it
+# What the judge says of misses
 
 
 def judged_misses(run: Run, k: int) -> None:

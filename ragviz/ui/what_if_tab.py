@@ -34,10 +34,10 @@ PARAMETERS = ("if-k", "if-constant", "if-threshold", "if-budget")
 """The choices of this tab in the address, beside those of its curves."""
 TITLES = {"recall": "Recall ↑", "precision": "Precision ↑", "f1": "F1 ↑", "mrr": "MRR ↑", "tokens": "Tokens read ↓"}
 EXPLAINED = {
-    "recall": "Share of a question's evidence groups of which a gold chunk is kept.",
-    "precision": "Gold chunks kept ÷ (k − chunks that threshold and budget take away).",
+    "recall": "Share of a question's evidence groups of which an evidence chunk is kept.",
+    "precision": "Evidence chunks kept ÷ (k − chunks that threshold and budget take away).",
     "f1": "Harmonic mean of a question's precision and recall.",
-    "mrr": "1 ÷ rank of the first gold chunk in the whole ranking: k and the budget do not change it.",
+    "mrr": "1 ÷ rank of the first evidence chunk in the whole ranking: k and the budget do not change it.",
     "tokens": "Tokens of the chunks kept, a question on average.",
 }
 RISK = 10
