@@ -21,8 +21,10 @@ from ragviz.core.errors import ServiceError, UsageError
 from ragviz.core.question import Question
 from ragviz.core.question_set import QuestionSet
 from ragviz.core.settings import Settings
+from ragviz.jobs import worker
 from ragviz.library.project import Project
 from ragviz.runs import contexts, imports, measurements, recorded
+from ragviz.service import target_verbs
 from ragviz.targets import logged_file
 from ragviz.targets.callables import Called
 from ragviz.targets.endpoint import Asker, of_choices
@@ -107,8 +109,10 @@ def test_what_failed_is_kept_with_its_reason_and_asked_again(
         evaluated = workspace.store.judgements.all(run.id)
         assert "HTTP 500 (Out of memory)" in evaluated["q2"].recording.reason
         assert recorded.unanswered(workspace, run) == 2
-        run = recorded.record(workspace, question_set, "live", asker)
-        assert recorded.unanswered(workspace, run) == 0
+        workspace.store.targets.add(asker.endpoint)
+        done = worker.perform_new(workspace, target_verbs.ask_again(workspace, run))
+        assert done.result["unanswered"] == 0
+        run = workspace.store.runs.get("live")
         assert dict(server.paid) == {f"q{n}": 1 for n in range(5)}
         assert run.provenance["asked"]["target"] == "bot"
         with pytest.raises(UsageError, match="already a run called 'live'"):

@@ -127,7 +127,8 @@ def _input(target: Any, question: Question) -> Any:
         keys = [*schema.get("properties", {})] if schema.get("type") == "object" else ()
     if not keys:
         return question.text
-    return {next((name for name in INPUTS if name in keys), keys[0]): question.text}
+    named = [name for name in INPUTS if name in keys][:1] or [keys[0], *INPUTS]  # a chain need not know its own input
+    return dict.fromkeys(named, question.text)
 
 
 def _run_pipeline(pipeline: Any, question: Question) -> Any:
@@ -152,12 +153,16 @@ def _takes_text(about: Mapping[str, Any]) -> bool:
 
 def _read(item: LoggedItem, value: Any) -> LoggedItem:
     """Return an item with what was returned."""
+    if callable(whole := getattr(value, "get_response", None)):  # a stream of LlamaIndex
+        value = whole()
     if isinstance(value, LoggedItem):
         return replace(value, id=item.id, question=item.question, reference=item.reference)
     if isinstance(value, str):
         return replace(item, answer=str(storable(value)))
     if isinstance(value, tuple) and len(value) == 2:
         return replace(item, answer=_text_of(value[0]), contexts=_passages(value[1]))
+    if isinstance(value, list):  # of a retriever
+        return replace(item, contexts=_passages(value))
     answer = _part(value, ANSWERS)
     if answer is None:
         parts = ", ".join(map(str, value)) if isinstance(value, Mapping) else f"a {type(value).__name__}"
@@ -174,7 +179,7 @@ def _part(value: Any, names: Sequence[str]) -> Any:
     """Return the first of the parts of a dict or an object that is there, None for none."""
     for name in names:
         part = value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
-        if part is not None and not callable(part):
+        if isinstance(part, str) or (part is not None and not callable(part)):  # texts of LangChain can be called
             return part
     return None
 

@@ -17,6 +17,7 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 import jmespath
+from jmespath.parser import ParsedResult
 
 from ragviz.core import addresses, certificates
 from ragviz.core.endpoint_choices import Endpoint
@@ -45,7 +46,6 @@ _PLACE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 _PLACES = frozenset({"question", "history", "id"})
 _SECRET = re.compile(r"auth|key|token|secret|cookie|passw|credential|session", re.IGNORECASE)
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-_PROJECTED = re.compile(r"(.+\[\*?\])\.([^\[\]|]+)")
 
 
 class _Failed(Exception):
@@ -457,14 +457,18 @@ def _events(text: str) -> list[str]:
 def _search(expression: str, value: Any) -> Any:
     """Return what an expression finds, None for nothing; of `list[].part` one for each of the list, None for no part.
 
-    >>> _search("a[].b", {"a": [{"b": 1}, {}]}), _search("a[].b", {})
-    ([1, None], None)
+    JMESPath leaves out what has no such part, so that ids and scores would no longer be those of their texts.
+
+    >>> _search("a[].b", {"a": [{"b": 1}, {}]}), _search("a[].b", {}), _search("join('-', a[])", {"a": ["b", "c"]})
+    ([1, None], None, 'b-c')
     """
     try:
-        if projected := _PROJECTED.fullmatch(expression):
-            listed = jmespath.search(projected[1], value)
-            return None if listed is None else [jmespath.search(projected[2], each) for each in listed]
-        return jmespath.search(expression, value)
+        tree = jmespath.compile(expression).parsed
+        if tree["type"] != "projection":
+            return jmespath.search(expression, value)
+        listed, part = (ParsedResult(expression, each) for each in tree["children"])
+        found = listed.search(value)
+        return [part.search(each) for each in found] if isinstance(found, list) else None
     except jmespath.exceptions.JMESPathError:  # a function of what is not there
         return None
 
