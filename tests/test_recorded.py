@@ -23,7 +23,7 @@ from ragviz.core.question_set import QuestionSet
 from ragviz.core.settings import Settings
 from ragviz.jobs import worker
 from ragviz.library.project import Project
-from ragviz.runs import contexts, imports, measurements, recorded
+from ragviz.runs import contexts, imports, measurements, recorded, running
 from ragviz.service import target_verbs
 from ragviz.targets import logged_file
 from ragviz.targets.callables import Called
@@ -103,15 +103,16 @@ def test_what_failed_is_kept_with_its_reason_and_asked_again(
         server.script += ["page", "ok", (500, "Out of memory")]
         asker = Asker(target(server, retries=0, concurrency=1))
         run = recorded.record(workspace, question_set, "live", asker)
+        running.judge(workspace, run, ["rouge_l"])  # it stays the same run
         assert [answers(workspace, "live")[f"q{n}"][0] for n in range(5)] == [
             "failed", "answered", "failed", "answered", "answered",
         ]  # fmt: skip
         evaluated = workspace.store.judgements.all(run.id)
         assert "HTTP 500 (Out of memory)" in evaluated["q2"].recording.reason
-        assert recorded.unanswered(workspace, run) == 2
+        assert [*recorded.unanswered(workspace, run)] == ["q0", "q2"]
         workspace.store.targets.add(asker.endpoint)
         done = worker.perform_new(workspace, target_verbs.ask_again(workspace, run))
-        assert done.result["unanswered"] == 0
+        assert done.result["unanswered"] == {}
         run = workspace.store.runs.get("live")
         assert dict(server.paid) == {f"q{n}": 1 for n in range(5)}
         assert run.provenance["asked"]["target"] == "bot"

@@ -223,8 +223,8 @@ def runs_record(
     job = console.perform(workspace, new)
     results_commands.results(job.result["run"], as_json=as_json)
     if failed := job.result["unanswered"]:
-        told = f"{counts.counted(failed, 'question')} got no answer"
-        console.fail(f"{told}: the same command asks them again; `ragviz runs questions` names the reasons.", 1)
+        console.warn(*(f"{question_id}: {reason}" for question_id, reason in list(failed.items())[:3]))
+        console.fail(f"{counts.counted(len(failed), 'question')} got no answer: the same command asks them again.", 1)
 
 
 @runs_app.command("again")

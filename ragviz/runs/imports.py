@@ -169,9 +169,9 @@ class Recorder:
             all_asked = self._store.questions.all(question_set.id) if question_set else []
             asked = [question for question in all_asked if question.asked]
         fingerprint = _fingerprint(content, question_set)
-        existing, expected = self._store.runs.find(name), (corpus.id, fingerprint)
-        same = existing is not None and (existing.corpus_id, existing.fingerprint) == expected
-        if existing is not None and same and (again or existing.status == "running"):
+        existing = self._store.runs.find(name)
+        made_of = (existing.corpus_id, existing.provenance["identity"].get("answers")) if existing else None
+        if existing is not None and made_of == (corpus.id, fingerprint) and (again or existing.status == "running"):
             self.run = existing
             self._store.runs.set_status(existing.id, "running")
         else:

@@ -122,15 +122,14 @@ def _recorded(
         again=True,
         progress=progress,
     )
-    answered = store.judgements.all(recorder.run.id)
-    recorder.done -= {i for i, each in answered.items() if each.recording.status == "failed"}
+    recorder.done -= unanswered(workspace, recorder.run).keys()
     chosen = replace(recorder.run.config, split=config.split, limit=config.limit, seed=config.seed)
     recorder.run = store.runs.configure(recorder.run.id, chosen, recorder.run.fingerprint)
     store.runs.note(recorder.run.id, asked={"target": system.label, "choices": dict(system.identity)})
     try:
         _ask(system, questions, recorder, progress)
     except BaseException:
-        if unanswered(workspace, recorder.run) == len(store.judgements.failed(recorder.run.id)):
+        if len(unanswered(workspace, recorder.run)) == len(store.judgements.failed(recorder.run.id)):
             recorder.delete()  # it did not begin
         raise
     return recorder.finish(progress)
@@ -184,9 +183,10 @@ def _ask(system: System, questions: Sequence[Question], recorder: Recorder, prog
                 recorder.put([came.popitem()[1]])
 
 
-def unanswered(workspace: Workspace, run: Run) -> int:
-    """Return how many questions of a run have no answer, because asking them failed."""
-    return sum(each.recording.status == "failed" for each in workspace.store.judgements.all(run.id).values())
+def unanswered(workspace: Workspace, run: Run) -> dict[str, str]:
+    """Return why questions of a run have no answer, by id: asking them failed."""
+    evaluated = workspace.store.judgements.all(run.id)
+    return {i: each.recording.reason for i, each in evaluated.items() if each.recording.status == "failed"}
 
 
 def agreement(workspace: Workspace, runs: Sequence[Run]) -> dict[str, Any]:
