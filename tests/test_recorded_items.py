@@ -16,7 +16,7 @@ from ragviz.index import indexing
 from ragviz.questions import occurrences
 from ragviz.questions.places import Places
 from ragviz.questions.units import units
-from ragviz.runs import comparisons, exports, imports, judgements, measurements, running
+from ragviz.runs import comparisons, exports, imports, judgements, measurements, overviews, running
 from ragviz.service import question_verbs
 from ragviz.targets.logged_item import Log, LoggedItem, Passage
 
@@ -173,6 +173,10 @@ def test_what_the_system_took_is_kept(workspace):
     usage = first.recording.usage
     assert (first.recording.seconds, usage.prompt_tokens, usage.completion_tokens, usage.cost) == (1.5, 100, 20, 0.01)
     assert first.question.history == (("Hi", "Ho"),)
+    price = overviews.price_of(run, overviews.overview(workspace, run), 1)
+    assert (price.dollars, price.seconds, price.tokens) == (0.01, 1.5, None)
+    [retrieved, _] = workspace.store.rankings.all(run.id)
+    assert judgements.exchanges_of(workspace, run, retrieved, first)[0].call == usage
     assert (second.recording.seconds, second.recording.usage, second.recording.contexts[0].score) == (None, None, 0.7)
 
 
@@ -223,6 +227,27 @@ def test_a_run_recorded_by_file_has_the_scores_of_the_run_made_here(workspace):
     assert {name: ours.scores[name] for name in theirs.scores} == theirs.scores
     assert ours.causes == theirs.causes
     assert comparisons.compare_runs(workspace, [made, run]).notes == ()
+
+
+def test_lost_questions_are_searched_in_an_index_of_the_documents(workspace, command_line, monkeypatch):
+    monkeypatch.setenv("RAGVIZ_HOME", str(workspace.settings.home))
+    corpus = stored(workspace, a=TEXT, c="Dogs are fed at noon. The roof was inspected in 2003 by Miller.")
+    indexing.build_index(workspace, corpus, "i", IndexConfig(embedder="", chunk_size=16, overlap=4))
+    recorded(
+        workspace,
+        corpus,
+        item("1", "Dogs stay outside.", question="Who replaced the pump?", reference_contexts=(TEXT[:49],)),
+        item(
+            "2", "Dogs are fed at noon.", question="When are dogs fed?", reference_contexts=("Dogs are fed at noon.",)
+        ),
+    )
+    told = json.loads(command_line("rescue", "r", "--json")[1])
+    [row] = told["changes"]
+    assert (row["change"], row["rescues"], row["breaks"]) == ("index=i by bm25", 1, 0)
+    assert (
+        "does not reach the first chunk: bm25 over your documents (index i) rescues 1 and breaks 0"
+        in command_line("rescue", "r")[1]
+    )
 
 
 def test_scores_of_the_maker_have_means_of_their_own(workspace, command_line, monkeypatch):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
 from ragviz.analysis import rescue as rescuing
-from ragviz.core.configuration import REMOTE, IndexConfig, IndexInfo, Run, RunConfig
+from ragviz.core.configuration import REMOTE, IndexConfig, IndexInfo, RetrieverName, Run, RunConfig
 from ragviz.core.digests import digest
 from ragviz.core.errors import RagvizError, UsageError
 from ragviz.core.question import Question
@@ -194,9 +194,10 @@ def changes_of(
             new = replace(config, retriever=name)
             changes.append(_change(workspace, scene, "retriever", name, new, own.config, own))
     for info in scene.indexes:
-        if config.retriever in offered(info.config) and (info is not own or scene.rebuilt):
-            new = replace(config, index=info.id)
-            changes.append(_change(workspace, scene, "index", info.name, new, info.config, info))
+        for name in _searched_by(scene, info):
+            new = replace(config, index=info.id, retriever=name)
+            label = f"{info.name} by {name}" if current.knows.opaque else info.name
+            changes.append(_change(workspace, scene, "index", label, new, info.config, info))
     if own is not None and not scene.rebuilt:
         found, untried = _rerankers(workspace, scene, named)
         for name in found:
@@ -211,6 +212,12 @@ def changes_of(
     counted.update(id(run) for run in scene.same if _choices_of(run) == _choices_of(current))
     changes += _runs(scene, counted)
     return Changes(asked, tuple(changes), scene, untried)
+
+
+def _searched_by(scene: Scene, info: IndexInfo) -> list[RetrieverName]:
+    """Return the retrievers that are tried on an index: the run's, unless it is its own; any for another system's."""
+    there = [name for name in offered(info.config) if scene.run.knows.opaque or name == scene.run.config.retriever]
+    return [] if info is scene.own and not scene.rebuilt else there
 
 
 def planned(config: IndexConfig) -> list[tuple[rescuing.ChangeKind, str, IndexConfig]]:

@@ -48,7 +48,8 @@ class Overview:
     None where they are not known (see `contexts.tokens_read`). `given` are those that the
     answerer is given, (depth,) (see `contexts.tokens_given`). `answering` are the calls that answered, and `unpriced`
     how many of them have no price. `answers` are the scores of the answers by metric, and
-    those of the program that wrote them by its names.
+    those of the program that wrote them by its names. `seconds` is how long another system took on average, None where
+    that is not told.
     """
 
     questions: int
@@ -61,6 +62,7 @@ class Overview:
     unpriced: int
     asked: Asked
     answers: Mapping[str, Column]
+    seconds: float | None = None
 
 
 def computed(workspace: Workspace, current: Run) -> Overview:
@@ -77,7 +79,8 @@ def computed(workspace: Workspace, current: Run) -> Overview:
         tuple(tuple(bound_to(question)) for question, _ in retrieved),
         tuple(question.generator for question, _ in retrieved),
     )
-    return Overview(len(retrieved), summary, judgement, *read, *answering, asked, answers)
+    took = _took(current, judgement.evaluated.values())
+    return Overview(len(retrieved), summary, judgement, *read, *answering, asked, answers, took)
 
 
 def narrowed(
@@ -88,7 +91,15 @@ def narrowed(
     tokens, reach, given = _read(workspace, current, [each for each in results if each.question_id in ids], ranks)
     judged = workspace.store.judgements.all(current.id, keys=workspace.settings.keys)
     answering, unpriced = _answering(each for question_id, each in judged.items() if question_id in ids)
-    return replace(overview, tokens=tokens, reach=reach, given=given, answering=answering, unpriced=unpriced)
+    took = _took(current, [each for question_id, each in judged.items() if question_id in ids])
+    read = replace(overview, tokens=tokens, reach=reach, given=given)
+    return replace(read, answering=answering, unpriced=unpriced, seconds=took)
+
+
+def _took(current: Run, evaluated: Iterable[EvaluatedAnswer]) -> float | None:
+    """Return the seconds that another system took for an answer on average, None where none is told."""
+    told = [each.recording.seconds for each in evaluated if each.recording.seconds is not None]
+    return sum(told) / len(told) if told and current.knows.opaque else None
 
 
 def _answering(evaluated: Iterable[EvaluatedAnswer]) -> tuple[Usage, int]:
@@ -139,7 +150,7 @@ def price_of(run: Run, overview: Overview, k: int) -> Price:
     Tokens are those that the answerer is given, within its budget; of a run without answers those of the first `k`
     chunks. Dollars are those of the calls that answered and reranked, when they were made; what the judge costs is not
     in them. They are not known where a call has no price. Seconds are those of retrieval, reranking and the call
-    that answered; runs of less than a batch of questions, or imported, have not recorded them.
+    that answered, those of another system as it tells them; runs of less than a batch have not recorded them.
     """
     tokens = None
     if overview.given is not None and k <= len(overview.given):
@@ -154,15 +165,17 @@ def _dollars(run: Run, overview: Overview) -> float | None:
         if reranking["unpriced"]:
             return None
         reranked = reranking["cost"] / reranking["questions"]
-    if overview.unpriced or not run.knows.again:
+    if overview.unpriced or not (run.knows.again or run.knows.opaque):
         return None
     if not calls:
-        return None if run.config.asks_model else reranked
+        return None if run.config.asks_model or run.knows.opaque else reranked
     return overview.answering.cost / calls + reranked
 
 
 def _seconds(run: Run, overview: Overview) -> float | None:
     retrieval, answering = run.provenance.get("retrieval"), overview.answering
+    if run.knows.opaque:
+        return overview.seconds
     if not retrieval or not retrieval["questions"] or (run.config.asks_model and not answering.calls):
         return None
     answer = answering.seconds / answering.calls if answering.calls else 0.0

@@ -252,8 +252,8 @@ class Columns:
     @property
     def budget(self) -> int | None:
         """The tokens of context that the run answers from; None where it does not answer from what it retrieves."""
-        config = self.run.config
-        return config.context_tokens if config.knows.answers and config.knows.first_k else None
+        knows = self.run.knows
+        return self.run.config.context_tokens if knows.answers and knows.first_k else None
 
     def tokens_now(self, k: int) -> float | None:
         """Return the tokens that the run itself reads at `k`, a question on average; None where not known."""

@@ -29,6 +29,8 @@ def title(columns: Columns, key: str) -> str:
         return f"{change.config.ranked_by} on this index"
     if kind == "reranker":
         return f"reranked by {name}" if change.config.reranker != rerankers.NONE else "without reranking"
+    if kind == "index" and columns.run.knows.opaque:
+        return f"{change.config.ranked_by} over your documents (index {change.index})"
     if kind == "index":
         return f"index {name}{', as built since' if change.config.index == columns.run.config.index else ''}"
     if kind == "chunking":
@@ -146,7 +148,8 @@ def notes(columns: Columns, k: int) -> list[str]:
     unread = columns.budget is not None and columns.own.reach is None
     both_sides = not columns.run.config.split and any(question.split == "test" for question in changes.questions)
     told = {
-        f"The index {index} was deleted: other retrievers cannot be tried on it.": changes.scene.own is None,
+        f"The index {index} was deleted: other retrievers cannot be tried on it.": changes.scene.own is None
+        and not columns.run.knows.opaque,
         f"The index {index} was built anew after this run: replays search it as it is now.": changes.scene.rebuilt,
         f"Runs of this corpus that asked other questions, or these before they were changed: {changes.scene.others:,}, "
         "left out.": changes.scene.others,

@@ -266,7 +266,8 @@ def _action(run: Run, columns: Columns, row: Row) -> None:
         address.link("index", "Build index", tab="New index", **chosen, embedder=embedder, backend=cut.backend)
     else:
         index = run.provenance["index"] if change is None else change.index
-        filled: dict[str, str | int | None] = {"index": index, "set": run.provenance["questions"], "preset": run.name}
+        filled: dict[str, str | int | None] = {"index": index, "set": run.provenance["questions"]}
+        filled |= {} if run.knows.opaque else {"preset": run.name}
         filled |= {"reranker": config.reranker} if config.reranker != run.config.reranker else {}
         filled |= {"context_tokens": replay.key.partition("=")[2]} if replay.kind == "budget" else {}
         address.link("run", "Make run", **filled, retriever=config.retriever, k=replay.k)
