@@ -9,6 +9,7 @@ import pytest
 
 import ragviz
 from ragviz.core.errors import InputError, UsageError
+from ragviz.runs import exports, imports
 from ragviz.targets import logged_file
 from ragviz.targets.logged_item import Passage
 
@@ -349,3 +350,37 @@ def test_a_frame_and_several_systems_are_imported(tmp_path):
     with pytest.raises(UsageError, match="choose one of a, b"):
         project.import_run(several, "both")
     assert project.import_run(several, "second", system="b").name == "second"
+
+
+def test_systems_beside_each_other_in_a_row_are_a_log_each():
+    by = {
+        name: {"answer": said, "contexts": [read]} for name, said, read in [("gpt-4", "A.", "c"), ("llama", "B.", "d")]
+    }
+    logs = read([{"question": "Q?", "reference": "R."} | by]).logs
+    assert [(log.system, log.items[0].answer, log.items[0].contexts[0].text) for log in logs] == [
+        ("gpt-4", "A.", "c"), ("llama", "B.", "d"),
+    ]  # fmt: skip
+    flat = read(b"question,response_a,response_b\nQ?,one way,another way\n", "log.csv").logs
+    assert [(log.system, log.items[0].answer) for log in flat] == [("a", "one way"), ("b", "another way")]
+    verdicts = {name: [{"query": "Q?", "response": "A.", "score": n}] for n, name in enumerate(["tone", "care"])}
+    assert only(verdicts).scores == {"tone": 0.0, "care": 1.0}
+
+
+def test_names_of_files_are_documents_and_no_texts():
+    [log] = read(b"Question;Answer;Sources\nQ?;A.;a.pdf; b.pdf\n".replace(b"; b", b", b"), "log.csv").logs
+    assert log.items[0].contexts == (Passage("", document="a.pdf, b.pdf"),)
+    listed = only([{"question": "Q?", "answer": "A.", "sources": ["a.pdf", "https://x.org/b"]}])
+    assert [each.document for each in listed.contexts] == ["a.pdf", "https://x.org/b"]
+
+
+def test_items_without_a_question_are_of_a_set_by_their_place(workspace):
+    corpus = workspace.store.corpora.add("c")
+    rows = [{"question": f"Q{n}?", "answer": "A."} for n in "ab"]
+    asked = imports.import_reading(workspace, corpus, "asked", read(rows))
+    reading = read([{"generated_texts": "B."}, {"generated_texts": "C."}])
+    with pytest.raises(UsageError, match="names no questions for its 2 items: give the set"):
+        imports.import_reading(workspace, corpus, "again", reading)
+    question_set = workspace.store.sets.get(asked[0].config.questions)
+    [run] = imports.import_reading(workspace, corpus, "again", reading, question_set)
+    said = [(case.question.text, case.answer[0]) for case in exports.cases_of(workspace, run)]
+    assert said == [("Qa?", "B."), ("Qb?", "C.")]

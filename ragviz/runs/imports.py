@@ -264,7 +264,7 @@ class Recorder:
         read: dict[str, Context] = {}
         new = []
         for number, passage in enumerate(item.contexts):
-            key = passage.text, passage.document
+            key = passage.text, passage.document if passage.text else f"{passage.document}\n{passage.id}"
             if key not in self._places:
                 self._places[key] = self._documents.find(*key)
             place = self._places[key]

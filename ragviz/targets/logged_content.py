@@ -46,7 +46,9 @@ def opened(data: bytes, name: str) -> Content:
     if _OF_TREC.match(text):
         return Content(name, tuple(_of_trec(text)))
     if text.lstrip()[:1] not in "{[":
-        return Content(name, tuple((f"Row {n}", row) for n, row in tables_in.rows(data, name, _header(text))))
+        titles = {title.lower(): title for title in reversed(_header(text))}
+        read = tables_in.rows(data, name, titles)
+        return Content(name, tuple((f"Row {n}", {titles.get(key, key): row[key] for key in row}) for n, row in read))
     try:
         whole = parsed(text)
     except ValueError as error:
@@ -88,7 +90,7 @@ def _header(text: str) -> list[str]:
     """Return the column names of CSV, by the delimiter that makes most of them."""
     first = text.lstrip().partition("\n")[0]
     headers = [next(csv.reader([first], delimiter=delimiter), []) for delimiter in ",;\t|"]
-    return [cell.strip().lower() for cell in max(headers, key=len) if cell.strip()]
+    return [cell.strip() for cell in max(headers, key=len) if cell.strip()]
 
 
 def _objects(text: str) -> Iterator[tuple[str, Row]]:

@@ -23,7 +23,7 @@ ROLES: Mapping[str, Role] = {
         "Question",
         "The question; of a conversation its last turn.",
         "question userinput userquery userquestion query questions referencequestion questiontext querytext "
-        "usermessage retrievalquerytext maininput recordrootinput input inputs 问题 提问 prompt request instruction",
+        "usermessage retrievalquerytext maininput recordrootinput input inputs 问题 提问 prompt request instruction q",
     ),
     "answer": Role(
         "Answer",
@@ -32,7 +32,7 @@ ROLES: Mapping[str, Role] = {
         "modeloutput systemanswer systemresponse ragresponse raganswer botresponse botanswer chatbotresponse "
         "chatbotanswer finalanswer actualanswer responsetext answertext predictions prediction predicted "
         "generatedtexts generatedtext generation generated mainoutput recordrootoutput completion reply candidate "
-        "回答 系统回答 output outputs result answer answers",
+        "回答 系统回答 output outputs result answer answers a",
     ),
     "contexts": Role(
         "Contexts",
@@ -53,13 +53,14 @@ ROLES: Mapping[str, Role] = {
         "Scores of contexts",
         "The retriever's scores of its contexts, in their order; higher is better.",
         "contextscores retrievescores retrievalscores retrievedscores similarityscores passagescores chunkscores "
-        "retrieverscores contextscore passagescore chunkscore retrievalscore similarityscore similarity score",
+        "retrieverscores contextscore passagescore chunkscore retrievalscore similarityscore documentscore "
+        "similarity score",
     ),
     "documents": Role(
         "Documents",
         "The names of the documents that the contexts are from, in their order.",
         "documentnames retrieveddocumentnames sourcefiles filenames documentname docname filename sourcefile "
-        "documenttitle titles title urls url source document",
+        "documenttitle titles title urls url source document sources",
     ),
     "reference": Role(
         "Reference",
@@ -78,7 +79,7 @@ ROLES: Mapping[str, Role] = {
     "history": Role(
         "Conversation",
         "The turns before the question, as a list of messages.",
-        "conversationhistory chathistory history messages conversation turns dialogue",
+        "conversationhistory chathistory history messages conversation conversations turns dialogue",
     ),
     "id": Role(
         "Id",
@@ -88,24 +89,28 @@ ROLES: Mapping[str, Role] = {
     "system": Role(
         "System",
         "Which system answered, in a file of several.",
-        "system systemname systemid ragsystem providerlabel pipeline pipelinename modelname modelid model appid "
-        "appversion provider strategy experiment experimentname configuration config variant queryrun runname run",
+        "system systemname systemid ragsystem providerlabel pipeline pipelinename modelname modelid model "
+        "appversion appname appid provider "
+        "strategy experiment experimentname configuration config variant queryrun runname run",
     ),
     "seconds": Role(
         "Latency",
         "How long an answer took, in seconds; in milliseconds where the column's name says so.",
         "seconds latency latencyms latencyseconds responsetime responsetimems durationseconds durationms duration "
-        "elapsedseconds elapsedtime elapsedms elapsed runduration executiontime totaltime",
+        "elapsedseconds elapsedtime elapsedms elapseds elapsed latencys "
+        "runduration executiontime totaltime",
     ),
     "prompt_tokens": Role(
         "Prompt tokens",
         "Tokens that the model read.",
-        "prompttokens inputtokens nprompttokens numprompttokens prompttokencount inputtokencount tokensin",
+        "prompttokens inputtokens responsetokenusageprompt "
+        "nprompttokens numprompttokens prompttokencount inputtokencount tokensin",
     ),
     "completion_tokens": Role(
         "Completion tokens",
         "Tokens that the model wrote.",
-        "completiontokens outputtokens ncompletiontokens numcompletiontokens completiontokencount outputtokencount "
+        "completiontokens outputtokens responsetokenusagecompletion "
+        "ncompletiontokens numcompletiontokens completiontokencount outputtokencount "
         "tokensout",
     ),
     "cost": Role("Cost", "What an answer cost, in dollars.", "cost totalcost costusd totalcostusd"),

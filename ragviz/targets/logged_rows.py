@@ -19,15 +19,15 @@ from ragviz.targets.logged_roles import ROLES
 from ragviz.targets.logged_values import passages_in, text_in, texts_in, turns_in
 from ragviz.text.counts import counted
 
-SAMPLE, DEEPEST, MOST_COLUMNS = 200, 4, 1_000
-"""Rows from which roles are guessed, levels of objects within objects that have columns, and columns at most."""
+SAMPLE, DEEPEST, MOST_COLUMNS, MOST_SYSTEMS = 200, 4, 1_000, 50
+"""Rows from which roles are guessed, levels of objects within objects with columns; columns, systems at most."""
 PREFIXES = re.compile(r"^(?:inputs?|outputs?|attributes|data|item|row|example|record|llm|rag|metric input|vars)[ _.]+")
 """Beginnings of names that say nothing of what the column holds."""
 NO_SCORES = re.compile(
     r"(?:^|[\W_])(?:id|ids|idx|index|order|turn|rank|ranks|length|len|chars|words|count|n|num|number|total|tokens?|"
     r"latency|time|times|timestamp|date|created|updated|start|end|duration|seconds|ms|cost|costs|price|usd|k|size|seed|"
     r"temperature|threshold|version|page|line|row|year|position|unnamed|status|code|reason|retrieved|expected|passed|"
-    r"success|pass|accepted|level|difficulty|weight)(?:$|[\W_\d])"
+    r"success|pass|passing|invalid|conversational|accepted|elapsed|level|difficulty|weight)(?:$|[\W_\d])"
 )
 """Names of numbers that are no scores, in lower case with blanks between words."""
 SCORES_WITHIN = re.compile(r"metric|score|eval|feedback|outputs|results|assess|grad")
@@ -66,26 +66,34 @@ def read(content: Content, given: Mapping[str, str], shape: str) -> Reading:
     """
     tables = _tables(content)
     columns = columns_of(tables)
-    roles = guessed(tables, columns) | _chosen(given, columns, content.name)
+    chosen = _chosen(given, columns, content.name)
+    roles = {role: each for role, each in guessed(tables, columns).items() if each not in chosen.values()} | chosen
     roles = {role: column for role, column in roles.items() if column}
+    systems = {} if given.get("answer") else _by_system(tables[0], columns, roles)
+    roles |= next(iter(systems.values()), {})
     if not roles.keys() & {"question", "history", "answer"} and not _lists_contexts(tables, roles):
         raise InputError(_nothing(content.name, columns))
-    talks = "history" in roles and "question" not in roles
-    if (
-        not talks
-        and not roles.keys() & {"answer", "contexts", "context_ids"}
-        and (roles.keys() & {"reference"} or not roles.get("scores"))
-    ):
+    talks = _lists_answers(tables[0], roles)
+    holds = talks or roles.keys() & {"answer", "contexts", "context_ids", "documents"}
+    if not holds and ("reference" in roles or "scores" not in roles):
         raise InputError(
             f"'{content.name}' holds questions, but no answers and no contexts of a system: it is a question set. "
             f"Import it with `ragviz questions import CORPUS {content.name}`, or say which column is the answer: "
             f"--map answer=COLUMN (its columns: {', '.join(columns)[:300]})."
         )
     origin = _origin(columns) if shape == "rows" else shape
-    logs = [
-        log for table in tables for log in _Rows(table, roles, content.name, origin, several=len(tables) > 1).logs()
-    ]
-    return Reading(shape, columns, roles, tuple(_aligned(_merged(logs) if len(tables) > 1 else logs)))
+    tables = [Table(system, tables[0].rows) for system in systems] or tables
+    names = [table.name for table in tables]
+    made = [_Rows(each, roles | systems.get(each.name, {}), content.name, origin, len(tables)) for each in tables]
+    logs = [log for each in made for log in each.logs()]
+    return Reading(shape, columns, roles, tuple(_aligned(_merged(logs, names) if len(logs) == len(names) else logs)))
+
+
+def _lists_answers(table: Table, roles: Mapping[str, str]) -> bool:
+    """Return whether the answers are the last turns of conversations."""
+    column = roles.get("question", roles.get("history", ""))
+    turns = [turns_in(cell(row, column)) for _, row in table.rows[:SAMPLE]] if column else []
+    return any(each[-1][1] for each in turns if each)
 
 
 def _lists_contexts(tables: Sequence[Table], roles: Mapping[str, str]) -> bool:
@@ -107,17 +115,25 @@ def _origin(columns: Sequence[str]) -> str:
     return next((maker for maker, shown in MAKERS.items() if names & shown), "file")
 
 
-def _merged(logs: Sequence[Log]) -> list[Log]:
-    """Return the logs of several tables; those that score the same answers by other metrics are one."""
+_GENERIC = "score|value|result|output|metric_output"
+"""What a score is called whose metric is the name of what it is in."""
+
+
+def _merged(logs: Sequence[Log], names: Sequence[str]) -> list[Log]:
+    """Return the logs of tables of these names; those that score the same answers are one, its scores by the names."""
     first = logs[0]
     said = [(item.question, item.answer) for item in first.items]
-    metrics = [{name for item in log.items for name in item.scores} for log in logs]
-    other = any([(item.question, item.answer) for item in log.items] != said for log in logs)
-    if other or sum(map(len, metrics)) > len(set().union(*metrics)):
+    same = all([(item.question, item.answer) for item in log.items] == said for log in logs)
+    own = {name for log in logs for item in log.items for name in item.scores}
+    generic = _GENERIC if len(logs) > 1 else "metric_output"
+    if not own or not all(re.fullmatch(generic, name) for name in own):
         return list(logs)
+    if not same or not any(answer for _, answer in said):
+        return list(logs)
+    together = zip(*(log.items for log in logs), strict=True)
     scores = [
-        {k: v for item in same for k, v in item.scores.items()}
-        for same in zip(*(log.items for log in logs), strict=True)
+        {name: value for name, item in zip(names, items, strict=True) for value in item.scores.values()}
+        for items in together
     ]
     items = tuple(replace(item, scores=given) for item, given in zip(first.items, scores, strict=True))
     problems = tuple(dict.fromkeys(problem for log in logs for problem in log.problems))
@@ -187,7 +203,7 @@ def _lists(value: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...],
         yield path, as_rows(value)
     else:
         return
-    for key, each in value.items() if isinstance(value, dict) else enumerate(value):
+    for key, each in value.items() if isinstance(value, dict) else enumerate(value[:MOST_SYSTEMS]):
         yield from _lists(each, (*path, str(key)))
 
 
@@ -255,19 +271,20 @@ def guessed(tables: Sequence[Table], columns: Sequence[str]) -> dict[str, str]:
     one_each = False
     for role, about in ROLES.items():
         if role == "context_scores" and "question" in roles and roles.keys() & {"contexts", "context_ids"}:
-            asked = [text_in(each, "question") for each in values[roles["question"]]]
-            one_each = len(set(asked)) < len(asked)
+            asked = [text_in(cell(row, roles["question"]), "question") for _, row in tables[0].rows[:SAMPLE]]
+            one_each = len(set(asked)) < len(asked) and not _lists_contexts(tables, roles)
         aliases = {name: place for place, name in enumerate(about.names.split())}
         found = [
             (step > 2, depth, aliases[name], step, column)
             for column, depth, names in called
-            if column not in taken and not column.startswith(tuple(f"{each}." for each in taken))
+            if column not in taken and not column.startswith(f"{roles.get('contexts', column)}.")
             for step, name in enumerate(names)
             if name in aliases
             and (step < 3 or (role.startswith("context") and not _ALIASES & {*names[:3]}))
-            and not (role == "reference" and depth and name in _EITHER)
+            and not (depth and (role == "id" or (role == "reference" and name in _EITHER)))
         ]
-        for *_, column in sorted(found):
+        told = [len(set(map(repr, values[column]))) for *_, column in found] if role == "system" else [0] * len(found)
+        for _, (*_, column) in sorted(zip([several < 2 for several in told], found, strict=True)):
             if _holds(role, values[column], one_each=one_each):
                 roles[role] = column
                 taken.add(column)
@@ -279,6 +296,32 @@ def guessed(tables: Sequence[Table], columns: Sequence[str]) -> dict[str, str]:
         column for column in columns if column not in roles.values() and _is_score(column, values.get(column, ()))
     ]
     return roles | ({"scores": ", ".join(scores)} if scores else {})
+
+
+_ANSWERS = re.compile(
+    r"(?:answer|response|output|prediction)[_. ](?P<a>.+)|(?P<b>.+)[_. ](?:answer|response|output)", re.I
+)
+
+
+def _by_system(table: Table, columns: Sequence[str], roles: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """Return the columns of several systems in one row, as "answer_gpt" or "gpt.answer", by role, by system."""
+    systems: dict[str, dict[str, str]] = {}
+    for column in columns:
+        match, names = _ANSWERS.fullmatch(column), _names(column)
+        above = column.rpartition(".")[0]
+        known = {*names[:3]} & _ALIASES if not above else _depth(column) == 0 or plain(above) in _ALIASES
+        said = [value for _, row in table.rows[:SAMPLE] if not missing(value := cell(row, column))]
+        if match and names and not known and said and all(isinstance(v, str) and number(v) is None for v in said):
+            systems[str(match["a"] or match["b"])] = {"answer": column}
+    if len(systems) < 2 or roles.get("answer", "") not in ("", *(own["answer"] for own in systems.values())):
+        return {}
+    for system, own in systems.items():
+        for column in columns:
+            rest = column.removeprefix(system) if column.startswith(system) else column.removesuffix(system)
+            for role in ("contexts", "context_ids", "seconds", "cost", "error"):
+                if rest != column and plain(rest) in ROLES[role].names.split():
+                    own[role] = column
+    return systems
 
 
 _APART = re.compile(
@@ -304,6 +347,10 @@ def _depth(column: str) -> int:
     return sum(not PREFIXES.match(f"{part} ") for part in column.lower().split(".")[:-1])
 
 
+_NAMES = re.compile(r"(?:(?:https?://\S+|[^;,|\n]{1,80}\.[A-Za-z]\w{1,4})\s*(?:[;,|]\s*|$))+")
+"""Names of files and addresses, which are no texts that were read."""
+
+
 def _holds(role: str, values: Sequence[Any], *, one_each: bool) -> bool:
     """Return whether a column holds what its name says; one without any value holds anything.
 
@@ -313,11 +360,12 @@ def _holds(role: str, values: Sequence[Any], *, one_each: bool) -> bool:
     if not some:
         return role in ("question", "answer", "contexts", "reference")
     if role == "question":
-        return any(number(text := text_in(value, role)) is None and text for value in some)
+        return any(number(text := text_in(value, role)) is None and text and text[0] != "{" for value in some)
     if role in ("answer", "reference"):
         return any(text_in(value, role) for value in some)
     if role in ("contexts", "reference_contexts"):
-        return any(number(value) is None and passages_in(value) for value in some)
+        found = [each for value in some if number(value) is None for each in passages_in(value)]
+        return any(not _NAMES.fullmatch(each.text) for each in found)
     if role in ("seconds", "prompt_tokens", "completion_tokens", "cost"):
         return all(number(value) is not None for value in some)
     if role == "history":
@@ -364,6 +412,9 @@ def _ambiguous(roles: dict[str, str], values: Mapping[str, Sequence[Any]]) -> No
         if ideal:
             roles["reference_contexts"] = ideal
     known = {"contexts", "context_ids", "reference", "seconds", "prompt_tokens"}
+    if "contexts" not in roles and "reference" in roles and "context.span_id" in values:  # Phoenix calls them so
+        roles["contexts"] = roles.pop("reference")
+        roles |= {"context_scores": "document_score"} if "document_score" in values else {}
     if answer in _EITHER and "reference_contexts" in roles and not roles.keys() & known:
         roles["reference"] = roles.pop("answer")
 
@@ -378,7 +429,7 @@ def _is_score(column: str, values: Sequence[Any]) -> bool:
         return bool(SCORES_WITHIN.search(last)) and any(_named_scores(value) for value in values)
     if NO_SCORES.search(last) or re.search(r"(?:^|\.)(?:metadata|usage|config|tokens?_used)(?:\.|$)", above):
         return False
-    return all(number(value) is not None for value in values)
+    return sum(number(value) is not None for value in values) * 5 >= len(values) * 4
 
 
 def _named_scores(value: Any) -> dict[str, float]:
@@ -417,13 +468,14 @@ def _chosen(given: Mapping[str, str], columns: Sequence[str], name: str) -> dict
 class _Rows:
     """Rows of a table as items, by the roles of their columns."""
 
-    def __init__(self, table: Table, roles: Mapping[str, str], name: str, origin: str, *, several: bool) -> None:
-        self.table, self.roles, self.name, self.origin, self.is_one_of_several = table, roles, name, origin, several
+    def __init__(self, table: Table, roles: Mapping[str, str], name: str, origin: str, tables: int) -> None:
+        self.table, self.roles, self.name, self.origin, self.is_one_of_several = table, roles, name, origin, tables > 1
         columns = roles.get("contexts", "")
         self.contexts = columns.split(", ") if columns else []
         self.scores = roles["scores"].split(", ") if "scores" in roles else []
-        last = Counter(column.rpartition(".")[2] for column in self.scores)
-        self.called = {c: c.rpartition(".")[2] if last[c.rpartition(".")[2]] == 1 else c for c in self.scores}
+        last = {column: re.sub(rf"\.(?:{_GENERIC})$", "", column).rpartition(".")[2] for column in self.scores}
+        named = Counter(last.values())
+        self.called = {column: name if named[name] == 1 else column for column, name in last.items()}
         self.separator = "|" if plain(roles.get("answer", "")) == "actualoutput" else ""  # as DeepEval writes CSV
         self.milliseconds = bool(re.search(r"ms$|milli", plain(roles.get("seconds", ""))))
 
@@ -510,7 +562,7 @@ class _Rows:
         beside = {role: _listed(self.value(row, role)) for role in ("context_ids", "documents", "context_scores")}
         ids, names, scores = beside.values()
         if not found and "contexts" not in self.roles:
-            found = [Passage("", text_in(each, "id")) for each in ids if not missing(each)]
+            found = [Passage("") for each in ids or names if not missing(each)]
         if len(ids) == len(found):
             found = [replace(each, id=each.id or text_in(given, "id")) for each, given in zip(found, ids, strict=True)]
         if len(names) == len(found):
@@ -528,8 +580,7 @@ class _Rows:
             if (given := number(value)) is None:
                 yield from _named_scores(value).items()
             else:
-                is_its_table = plain(column) == "metricoutput" and self.table.name
-                yield (self.table.name if is_its_table else self.called[column]), given
+                yield self.called[column], given
 
     def _systems(self, items: Sequence[tuple[str, str, LoggedItem]]) -> list[str]:
         """Return the systems of a column: only where a question was put to several of them."""

@@ -21,7 +21,7 @@ _KEYS: Mapping[str, Sequence[str]] = {
 """Keys of objects whose value is the text of a role, the likeliest first."""
 _ASKING, _ANSWERING = (
     {"user", "human", "customer"},
-    {"assistant", "ai", "agent", "model", "bot", "chatbot", "system_response"},
+    {"assistant", "ai", "agent", "model", "bot", "chatbot", "gpt"},
 )
 _TEXTS = (
     "text",
@@ -55,6 +55,8 @@ def text_in(value: Any, role: str) -> str:
         inner = structured(value)
         return (text_in(inner, role) if not isinstance(inner, str) else "") or value
     if isinstance(value, dict):
+        if role in ("question", "answer") and (turns := turns_in(value)):
+            return turns[-1][role == "answer"]
         by_name = {plain(str(key)): each for key, each in value.items()}
         keys = _KEYS.get(role, _ANY_TEXT)
         texts = (text_in(by_name[key], role) for key in keys if key in by_name)
