@@ -62,15 +62,31 @@ def sample_button(label: str, *, primary: bool = False) -> None:
             st.rerun()
 
 
+def doors() -> None:
+    """Draw the three ways in, of one size."""
+    about = {
+        "I have a running system": "Bring in a file of what it answered, or its endpoint, and see where it loses "
+        "answers. Documents are not needed.",
+        "I have documents": "Upload them, build an index, generate questions, and see what is found and answered.",
+        "Show me the sample": "12 documents, 100 questions, an experiment: about a minute, without a key or a network.",
+    }
+    columns = st.columns(3)
+    for column, (title, words) in zip(columns, about.items(), strict=True):
+        with column.container(border=True, height="stretch"):
+            st.markdown(f"**{title}**")
+            st.caption(words)
+            if title == "Show me the sample":
+                sample_button("Load the sample", primary=True)
+            elif title == "I have documents":
+                if st.button("Add documents", type="primary", key="door-documents"):
+                    address.go_to("documents")
+            elif st.button("Bring in its answers", type="primary", key="door-system"):
+                address.go_to("targets")
+
+
 def first_visit() -> None:
+    doors()
     picture()
-    with st.container(horizontal=True, vertical_alignment="center"):
-        sample_button("Load the sample", primary=True)
-        address.link("documents", "Start with your own documents")
-    st.caption(
-        "The sample: 12 documents, 100 questions, two indexes, an experiment, and three runs, one of them with answers "
-        "and verdicts that were written by hand. About a minute; no key, no server and no network are needed."
-    )
 
 
 def steps(corpus: Corpus) -> None:

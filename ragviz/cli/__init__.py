@@ -26,6 +26,7 @@ with lazy.loading_when_used():
         rescue_commands,
         results_commands,
         run_commands,
+        targets_commands,
         verification_commands,
         versions_commands,
         what_if_commands,
@@ -36,7 +37,6 @@ with lazy.loading_when_used():
     from ragviz.cli.questions_commands import questions_app
     from ragviz.cli.runs_commands import runs_app
     from ragviz.cli.settings_commands import prices_app, settings_app
-    from ragviz.cli.targets_commands import targets_app
     from ragviz.jobs import queue, worker
     from ragviz.service import corpus_verbs
 
@@ -120,9 +120,10 @@ app.command("inspect", cls=console.TakesIds)(results_commands.inspect)
 app.command("compare")(results_commands.compare)
 app.command("export")(results_commands.export)
 app.command("report")(results_commands.report)
+app.command("listen")(targets_commands.listen)
 for name, group in (
     *(("corpus", corpus_app), ("index", index_app), ("questions", questions_app), ("runs", runs_app)),
     ("experiments", experiments_commands.experiments_app),
-    *(("targets", targets_app), ("prices", prices_app), ("settings", settings_app)),
+    *(("targets", targets_commands.targets_app), ("prices", prices_app), ("settings", settings_app)),
 ):
     app.add_typer(group, name=name)

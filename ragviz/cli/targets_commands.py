@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict
 from typing import Annotated, Any
 
@@ -12,7 +13,11 @@ import typer
 from ragviz.cli import console, options
 from ragviz.cli.console import Json
 from ragviz.core.endpoint_choices import PRESETS, Endpoint
+from ragviz.core.errors import Cancelled
+from ragviz.runs import listening
 from ragviz.service import target_verbs
+from ragviz.targets import traffic
+from ragviz.text import counts
 
 targets_app = console.group("Running systems to be asked: add, test, list, delete.")
 
@@ -90,3 +95,33 @@ def targets_delete(name: str, yes: Annotated[bool, typer.Option("--yes")] = Fals
     target = workspace.store.targets.get(name)
     console.confirm(f"Delete target '{target.name}'?", yes)
     target_verbs.delete(workspace, target.name)
+
+
+def listen(
+    name: Annotated[str, typer.Argument(help="The run that they are kept as.")],
+    port: Annotated[int, typer.Option(min=1, max=65_535, help="On this machine alone.")] = 4318,
+    share: Annotated[float, typer.Option(min=0.0, max=1.0, help="Of the traces that is kept.")] = 1.0,
+    most: Annotated[int, typer.Option(min=1, help="Items after which listening ends.")] = 10_000,
+    corpus: Annotated[str, typer.Option(help="The documents it answers from; default: none.")] = "",
+    daily: Annotated[
+        float | None, typer.Option(min=0.0, help="Judge what arrives, for at most so many dollars a day.")
+    ] = None,
+) -> None:
+    """Keep real traffic: takes traces over OTLP (HTTP) until Ctrl-C; what is asked, read and answered becomes a run.
+
+    Point the exporter of your system's traces to http://127.0.0.1:PORT/v1/traces. Nothing else of the spans is kept.
+    """
+    workspace = console.open_workspace()
+    gathered = traffic.Traces(share)
+    with traffic.listening(port, gathered) as taken:
+        console.say(f"Listening at http://127.0.0.1:{taken}{traffic.PATH}. End with Ctrl-C.")
+        into = workspace.store.corpora.ensure(corpus or name)
+        with suppress(Cancelled), console.bar() as watch:
+            listening.listen(workspace, into, name, gathered, most=most, daily=daily, progress=watch)
+    run = workspace.store.runs.find(name)
+    if run is None:
+        console.say("No trace with a question and an answer or contexts has arrived.")
+        return
+    lost = f" {counts.counted(gathered.dropped, 'span')} came too late, or were too many." if gathered.dropped else ""
+    kept = counts.counted(run.provenance["n"], "item")
+    console.say(f"Run '{name}' has {kept}.{lost} Next: ragviz results '{name}'")

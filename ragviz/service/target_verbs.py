@@ -39,9 +39,17 @@ def described(name: str, given: Mapping[str, Any], preset: str = "") -> Endpoint
     return endpoint.of_choices(name, {**known, **given, "headers": headers})
 
 
-def add(workspace: Workspace, name: str, given: Mapping[str, Any], preset: str = "") -> Endpoint:
-    """Store a target that is `described`; UsageError where its name is blank or taken."""
-    return workspace.store.targets.add(described(name, given, preset))
+def add(workspace: Workspace, name: str, given: Mapping[str, Any], preset: str = "", *, replaces: str = "") -> Endpoint:
+    """Store a target that is `described`, in place of the one called `replaces`.
+
+    Raises:
+        UsageError: its name is blank or taken, or as `described`.
+
+    """
+    made = described(name, given, preset)
+    if replaces:
+        workspace.store.targets.delete(replaces)
+    return workspace.store.targets.add(made)
 
 
 def try_out(workspace: Workspace, target: Endpoint, text: str = "") -> endpoint.Tested:
@@ -49,6 +57,11 @@ def try_out(workspace: Workspace, target: Endpoint, text: str = "") -> endpoint.
     text = text.strip() or TRIAL
     question = Question("trial", text, "", (), "hand", language=language.detect(text))
     return endpoint.test(target, question, workspace.settings.ca_file)
+
+
+def read_again(workspace: Workspace, target: Endpoint, tested: endpoint.Tested) -> endpoint.Tested:
+    """Read the reply of a call for trial by the choices of a target, without asking again."""
+    return endpoint.read_again(target, tested, workspace.settings.ca_file)
 
 
 def asking(workspace: Workspace, question_set: QuestionSet, given: Mapping[str, Any]) -> RunConfig:

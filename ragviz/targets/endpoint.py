@@ -46,6 +46,12 @@ _PLACE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 _PLACES = frozenset({"question", "history", "id"})
 _SECRET = re.compile(r"auth|key|token|secret|cookie|passw|credential|session", re.IGNORECASE)
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_NAMED = {
+    "ids": re.compile(r"\w*id", re.IGNORECASE),
+    "scores": re.compile(r"\w*(score|similarity)", re.IGNORECASE),
+    "documents": re.compile(r"\w*(document|title|source|file|filename|name|url)\w*", re.IGNORECASE),
+}
+"""What the parts of a context are often called."""
 
 
 class _Failed(Exception):
@@ -77,6 +83,18 @@ def test(endpoint: Endpoint, question: Question, ca_file: Path | None = None) ->
 
     """
     return Asker(replace(endpoint, retries=0), ca_file).tested(question)
+
+
+def read_again(endpoint: Endpoint, tested: Tested, ca_file: Path | None = None) -> Tested:
+    """Read the reply of a call for trial by other choices, without asking again; raises as `test`."""
+    if tested.reply is None or isinstance(tested.reply, str):
+        return tested
+    before = tested.item
+    bare = LoggedItem(before.id, before.question, before.reference, None)
+    try:
+        return replace(tested, item=Asker(endpoint, ca_file)._read(bare, tested.reply, before.seconds or 0.0))
+    except _Failed as error:
+        return replace(tested, item=replace(bare, error=str(error)))
 
 
 def check(endpoint: Endpoint) -> None:
@@ -441,6 +459,48 @@ class Asker:
         """Return a text of a failure without secrets, on one line."""
         secrets = [*self._secrets, *addresses.secrets_of(self._where)]
         return " ".join(without_keys(text, secrets).split())
+
+
+def parts_of(reply: Any) -> dict[str, Any]:
+    """Return the parts of a reply that are no objects or lists, by their JMESPath; of a list's items the first.
+
+    >>> parts_of({"a": "Yes.", "hits": [{"my text": "t", "n": 1}, {"n": 2}], "ids": ["x"]})
+    {'a': 'Yes.', 'hits[]."my text"': 't', 'hits[].n': 1, 'ids': 'x'}
+    """
+    parts: dict[str, Any] = {}
+
+    def walk(path: str, value: Any) -> None:
+        if isinstance(value, dict):
+            for key, each in value.items():
+                name = key if re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", key) else json.dumps(key)
+                walk(f"{path}.{name}" if path else name, each)
+        elif isinstance(value, list):
+            for each in value:
+                walk(f"{path}[]" if isinstance(each, (dict, list)) else path, each)
+        elif path:
+            parts.setdefault(path, value)
+
+    walk("", reply)
+    return parts
+
+
+def guessed(parts: Mapping[str, Any]) -> dict[str, str]:
+    """Return what the `parts_of` a reply may be: the longest text, the longest in a list, others by their names.
+
+    >>> guessed({"out.text": "It is 3.", "n": 2, "hits[].id": "d", "hits[].body": "A passage.", "hits[].score": 0.1})
+    {'answer': 'out.text', 'contexts': 'hits[].body', 'ids': 'hits[].id', 'scores': 'hits[].score'}
+    """
+    texts = {path: value for path, value in parts.items() if isinstance(value, str) and value}
+    single = {path: value for path, value in texts.items() if "[]" not in path}
+    found = {"answer": max(single, key=lambda path: len(single[path]), default="")}
+    listed = {path: value for path, value in texts.items() if "[]" in path}
+    found["contexts"] = max(listed, key=lambda path: len(listed[path]), default="")
+    beside = [
+        path for path in parts if path != found["contexts"] and path.startswith(found["contexts"].partition("[]")[0])
+    ]
+    for choice, named in _NAMED.items():
+        found[choice] = next((p for p in beside if "[]" in p and named.fullmatch(p.rpartition(".")[2])), "")
+    return {choice: path for choice, path in found.items() if path}
 
 
 def _events(text: str) -> list[str]:

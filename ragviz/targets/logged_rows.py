@@ -592,7 +592,8 @@ class _Rows:
 
     def _joined(self, items: Sequence[tuple[str, LoggedItem]]) -> Iterable[tuple[str, LoggedItem]]:
         """Join rows of one context each to items: those of a question whose answer is the same, or told once."""
-        if any(len(item.contexts) > 1 for _, item in items) or not any(item.contexts for _, item in items):
+        most = max((len(item.contexts) for _, item in items), default=0)
+        if most != 1 or self.origin == "spans":  # a trace is an item
             return items
         ids = Counter(item.id for _, item in items)
         by_id = all(item.id for _, item in items) and max(ids.values(), default=0) > 1

@@ -27,6 +27,7 @@ NAVIGATION: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "health": ("Question set health", "health_metrics"),
     },
     "Evaluate": {
+        "targets": ("Targets", "hub"),
         "run": ("Run", "play_circle"),
         "runs": ("Runs", "table_rows"),
         "results": ("Results", "bar_chart"),

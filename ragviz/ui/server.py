@@ -204,7 +204,7 @@ class Runs:
 
 def _rerun_of(data: bytes | None) -> ClientState | None:
     """Return the request to rerun that a message of the browser holds, None for another or an unreadable one."""
-    from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
+    from google.protobuf.message import DecodeError
     from streamlit.proto.BackMsg_pb2 import BackMsg
 
     if data is None:

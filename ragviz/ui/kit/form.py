@@ -55,10 +55,23 @@ def _into(values: dict[str, Any], field: Field, suffix: str | None, offered: Map
     """Draw a field where it counts, and put its value among the others; else it has its default."""
     if not field.counts(values):
         values[field.name] = field.default
+    elif field.type is dict:
+        values[field.name] = _pairs(field, values[field.name], suffix)
     elif field.type is str:
         values[field.name] = _text(field, str(values[field.name]), suffix, offered.get(field.name))
     else:
         values[field.name] = _number(field, values[field.name], suffix)
+
+
+def _pairs(field: Field, value: Mapping[str, str], suffix: str | None) -> dict[str, str]:
+    """Draw names with their values, one a line."""
+    sign = f"{field.separator} "
+    text: str = st.text_area(
+        field.label, "\n".join(f"{name}{sign}{each}" for name, each in value.items()), help=field.help or None,
+        key=f"{field.name}-{suffix}", placeholder=f"Authorization{sign}Bearer ${{TOKEN}}", height=68,
+    )  # fmt: skip
+    pairs = (line.partition(field.separator) for line in text.splitlines() if line.strip())
+    return {name.strip(): each.strip() for name, _, each in pairs}
 
 
 def _number(field: Field, value: Any, suffix: str | None) -> Any:
