@@ -273,7 +273,8 @@ def compare_checksums(folder: Path) -> None:
     sums = json.loads((folder / CHECKSUMS).read_text(encoding="utf-8"))
     if not isinstance(sums, dict) or not sums:
         raise ValueError(f"{CHECKSUMS} is damaged")
-    stamp = tuple(_stamp_of(folder, name) for name in sorted([*sums, CHECKSUMS]))
+    states = [(name, (folder / name).stat()) for name in sorted([*sums, CHECKSUMS])]
+    stamp = tuple((name, state.st_size, state.st_mtime_ns, state.st_ctime_ns) for name, state in states)
     if _compared.get(folder) == stamp:
         return
     for name, expected in sums.items():
@@ -292,8 +293,3 @@ def _files(folder: Path, part: str) -> list[str]:
 def _sum_of(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _stamp_of(folder: Path, name: str) -> tuple[str, int, int, int]:
-    state = (folder / name).stat()
-    return name, state.st_size, state.st_mtime_ns, state.st_ctime_ns

@@ -22,7 +22,6 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
 from rich.table import Table
-from typer.core import TyperCommand
 
 from ragviz.core.call import Estimate
 from ragviz.core.errors import Cancelled, InputError, UsageError
@@ -39,35 +38,6 @@ def open_workspace() -> Workspace:
     from ragviz import workspace
 
     return workspace.open_workspace()
-
-
-class TakesIds(TyperCommand):
-    """A command whose arguments are ids, which may begin with "-" as negative numbers do; options begin with "--"."""
-
-    def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
-        """Parse, and take what begins with a single "-" for an argument.
-
-        Raises:
-            UsageError: an argument looks like an option that the command does not have.
-
-        """
-        given, marked = list(args), "--" in args
-        ctx.ignore_unknown_options = not marked and any(_SINGLE_DASH.match(each) for each in given)
-        rest = super().parse_args(ctx, args)
-        if ctx.ignore_unknown_options:
-            taken = (
-                value for p in self.params if p.param_type_name == "argument" for value in _many(ctx.params[p.name])
-            )
-            if unknown := next((each for each in taken if str(each).startswith("--")), ""):
-                raise UsageError(f"No such option: {unknown}. Write -- before ids that begin with --.")
-        return rest
-
-
-_SINGLE_DASH = re.compile(r"-[^-]")
-
-
-def _many(value: Any) -> Collection[Any]:
-    return value if isinstance(value, list | tuple) else (value,)
 
 
 def group(explanation: str) -> typer.Typer:

@@ -156,7 +156,7 @@ def questions_show(
     console.warn(splits.neither_words(question_set))
 
 
-@questions_app.command("review", cls=console.TakesIds)
+@questions_app.command("review")
 def questions_review(
     set_name: str,
     ids: list[str],
@@ -232,7 +232,7 @@ def questions_add(
     _show_saved(question, as_json)
 
 
-@questions_app.command("edit", cls=console.TakesIds)
+@questions_app.command("edit")
 def questions_edit(
     set_name: str,
     question_id: str,
@@ -267,7 +267,7 @@ def questions_edit(
     _show_saved(after, as_json)
 
 
-@questions_app.command("mend", cls=console.TakesIds)
+@questions_app.command("mend")
 def questions_mend(
     set_name: str,
     question_id: Annotated[str, typer.Argument(help="Default: list stale evidence with proposals.")] = "",
@@ -316,7 +316,7 @@ def questions_mend(
     _show_saved(saved, as_json)
 
 
-@questions_app.command("find-evidence", cls=console.TakesIds)
+@questions_app.command("find-evidence")
 def questions_find_evidence(
     set_name: str,
     question_id: Annotated[str, typer.Argument(help="Decide on this question only.")] = "",

@@ -105,7 +105,7 @@ def questions_restore(set_name: str, version: int, by: By = "", as_json: Json = 
     console.show(body, as_json, lambda: console.say(line))
 
 
-@questions_app.command("comment", cls=console.TakesIds)
+@questions_app.command("comment")
 def questions_comment(
     set_name: str,
     question_id: str,

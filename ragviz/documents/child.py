@@ -254,7 +254,9 @@ def _answer(request: dict[str, Any], data: bytes) -> tuple[dict[str, Any], list[
             kind, read_parts, warnings = read(key, data, request["password"])
             parts = read_parts if isinstance(read_parts, list) else [read_parts]
             answer = {"kind": kind, "pages": isinstance(read_parts, list), "warnings": warnings}
-        _check_length(title, parts, max(CHARACTERS, len(data)))
+        # A longer text would be stored and chunked outside this process.
+        if (length := sum(map(len, parts))) > (most := max(CHARACTERS, len(data))):
+            raise UnreadableFile(f"The text of {title} has {length:,} characters, more than {most:,}: split the file.")
     except UnreadableFile as error:
         # Readers of text are this package's own: refusing a file leaves them unharmed.
         unharmed = key in text_files.READERS
@@ -268,13 +270,6 @@ def _answer(request: dict[str, Any], data: bytes) -> tuple[dict[str, Any], list[
 
 def _title_of(key: str) -> str:
     return KINDS[key].title if key in KINDS else "a text file"
-
-
-def _check_length(title: str, parts: list[str], most: int) -> None:
-    """Refuse a text over the limit, which would be stored and chunked outside this process."""
-    length = sum(map(len, parts))
-    if length > most:
-        raise UnreadableFile(f"The text of {title} has {length:,} characters, more than {most:,}: split the file.")
 
 
 def _limit_life(seconds: float) -> None:

@@ -201,7 +201,9 @@ def _begin_path(adding: _Adding, name: str, source: Source) -> tuple[int, Finish
         failure = FileOutcome(parsing.safe_name(name), "unreadable", f"The file cannot be opened: {error.strerror}.")
         return 0, lambda: failure
     if size > adding.limit:
-        return 0, lambda: _unreadable(adding, name, b"", size, _too_big(size, adding.limit))
+        over = f"{size / 2**20:.0f} MB is over the limit of {adding.limit // 2**20} MB"
+        too_big = UnreadableFile(f"{over}: split the file, or raise RAGVIZ_MAX_FILE_MB.")
+        return 0, lambda: _unreadable(adding, name, b"", size, too_big)
     return len(data), _begin(adding, name, data)
 
 
@@ -221,12 +223,6 @@ def _bytes_of(path: Path, limit: int) -> tuple[int, bytes]:
             raise UnreadableFile(problem)
         data = file.read(limit + 1) if status.st_size <= limit else b""
     return (len(data), data) if 0 < len(data) <= limit else (max(status.st_size, len(data)), b"")
-
-
-def _too_big(size: int, limit: int) -> UnreadableFile:
-    return UnreadableFile(
-        f"{size / 2**20:.0f} MB is over the limit of {limit // 2**20} MB: split the file, or raise RAGVIZ_MAX_FILE_MB."
-    )
 
 
 def add_file(

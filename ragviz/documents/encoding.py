@@ -141,11 +141,8 @@ def _guessed(data: bytes, among: Iterable[str]) -> tuple[str, list[str]]:
     if best != "utf-8" and scores[best] < WORST * len(sample.decode(best, "replace")):
         best = _last_resort(data)
     text, warnings = _replaced(data, best)
-    return text, warnings if best == "utf-8" else [_guess_note(best), *warnings]
-
-
-def _guess_note(codec: str) -> str:
-    return f"the encoding was guessed: {_title(codec)}; if letters look wrong, save it as UTF-8"
+    guessed = f"the encoding was guessed: {_title(best)}; if letters look wrong, save it as UTF-8"
+    return text, warnings if best == "utf-8" else [guessed, *warnings]
 
 
 def _title(codec: str) -> str:

@@ -156,7 +156,8 @@ def misnamed(name: str, kind: Kind | None) -> list[str]:
 
 
 def _refuse(extension: str, head: bytes) -> None:
-    what = next((what for magic, what in _REFUSED if _begins(head, magic)), None)
+    begins = (each for each in _REFUSED if head.startswith(each[0]))
+    what = next((what for magic, what in begins if not magic.isascii() or b"\0" in head), None)
     if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
         what = _PICTURE.format("WebP")
     elif head[4:8] == b"ftyp":
@@ -167,10 +168,6 @@ def _refuse(extension: str, head: bytes) -> None:
         named = f", although it is named {extension}" if extension in _EXPECTED else ""
         what, _, remedy = what.partition(": ")
         raise UnreadableFile(f"This is {what}{named}: {remedy}.")
-
-
-def _begins(head: bytes, magic: bytes) -> bool:
-    return head.startswith(magic) and (not magic.isascii() or b"\0" in head)
 
 
 def _inside_ole(data: bytes) -> str:
@@ -249,13 +246,9 @@ def _check_readable(data: bytes, names: list[str], kind: Kind) -> None:
     if "META-INF/manifest.xml" in names and b"encryption-data" in _member(data, "META-INF/manifest.xml"):
         raise UnreadableFile(f"This is {kind.title} with a password: save it without one and add that.")
     # Fonts may be obfuscated by other algorithms; the W3C's encrypts the text.
-    if "META-INF/encryption.xml" in names and b"www.w3.org/2001/04/xmlenc#" in _cipher(data):
+    encryption = _member(data, "META-INF/encryption.xml") if "META-INF/encryption.xml" in names else b""
+    if re.search(rb"<[^<>]*EncryptionMethod[^<>]*www\.w3\.org/2001/04/xmlenc#[^<>]*>", encryption):
         raise UnreadableFile("This is an EPUB book with copy protection (DRM), which cannot be read: leave it out.")
-
-
-def _cipher(data: bytes) -> bytes:
-    ciphers = re.findall(rb"<[^<>]*EncryptionMethod[^<>]*>", _member(data, "META-INF/encryption.xml"))
-    return b"".join(ciphers)
 
 
 def _size(count: int) -> str:

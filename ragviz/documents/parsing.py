@@ -165,14 +165,10 @@ def safe_name(name: str) -> str:
     visible = "".join(c for c in _INVISIBLE.sub("", name) if unicodedata.category(c) not in ("Cc", "Cs"))
     parts = unicodedata.normalize("NFC", visible).replace("\\", "/").split("/")
     bare = [part[drive.end() if (drive := _DRIVE.match(part)) else 0 :].strip() for part in parts]
-    named = [_short(part) for part in bare if part.strip(". ")]
+    # A long name is cut in its middle, so that its extension stays.
+    named = [p if len(p) <= LONGEST_PART else p[: LONGEST_PART - 20] + p[-20:] for p in bare if p.strip(". ")]
     whole = unicodedata.normalize("NFC", "/".join(named)) or "unnamed"
     if len(whole) <= LONGEST_NAME:
         return whole
     # Two long paths may begin and end alike: the digest distinguishes them.
     return f"{whole[:300]}…{digest(whole)}…{whole[-200:]}"
-
-
-def _short(part: str) -> str:
-    """Cut a long name in its middle, so that its extension stays."""
-    return part if len(part) <= LONGEST_PART else part[: LONGEST_PART - 20] + part[-20:]

@@ -137,7 +137,9 @@ def _structured(document: Document, config: IndexConfig, tokens: Tokens) -> Iter
     """
     from semantic_text_splitter import MarkdownSplitter, TextSplitter
 
-    markdown = _is_markdown(document)
+    # As it was added, or as parsed from a format with structure.
+    kind = document.media_type
+    markdown = not kind.startswith("text/") or kind in ("text/markdown", "text/x-markdown", "text/html")
     counts = _Counts(tokens.tokenizer, config.chunk_size)
     # Untrimmed pieces hold every character; blanks have no tokens, and are trimmed afterwards.
     splitter: Any = (MarkdownSplitter if markdown else TextSplitter).from_callback(
@@ -188,12 +190,6 @@ def _begins_block(text: str, at: int, fences: Sequence[Range]) -> bool:
         return False
     index = bisect_right(fences, (at, len(text))) - 1
     return text[: match.end()].rstrip(" #")[:-1].endswith("\n\n") and not (index >= 0 and at < fences[index][1])
-
-
-def _is_markdown(document: Document) -> bool:
-    """Return whether the text is Markdown: as it was added, or as parsed from a format with structure."""
-    kind = document.media_type
-    return not kind.startswith("text/") or kind in ("text/markdown", "text/x-markdown", "text/html")
 
 
 class _Counts(dict[str, int]):

@@ -204,7 +204,9 @@ def _fill(
         writer.delete([chunk_id for d, cuts in gone.items() for chunk_id in chunk_ids(d, cuts)])
         add(workspace, info, new, embedder, writer, progress)
         cuts = same | new
-        _publish(workspace, info, cuts, writer, progress)
+        progress(_count(cuts), _count(cuts), "chunks", "Publishing")
+        store.indexes.set_status(info.id, "building")  # until its row is written too
+        writer.publish(_count(cuts), content_of(info, cuts))
     except BaseException:
         writer.abandon()
         store.indexes.set_status(info.id, info.status if info.build else "failed")
@@ -293,16 +295,6 @@ def chunks_by(embedder: str) -> str:
 def tokens_by(embedder: str) -> str:
     """Return what the rate of embedding is called that is counted in tokens: chunks differ in length."""
     return f"tokens by {embedder}"
-
-
-def _publish(
-    workspace: Workspace, info: IndexInfo, cuts: Mapping[str, Cuts], writer: Writer, progress: Progress
-) -> None:
-    """Let searches see the index, whose row says "building" until it is written too."""
-    chunks = _count(cuts)
-    progress(chunks, chunks, "chunks", "Publishing")
-    workspace.store.indexes.set_status(info.id, "building")
-    writer.publish(chunks, content_of(info, cuts))
 
 
 def _count(cuts: Mapping[str, Cuts]) -> int:

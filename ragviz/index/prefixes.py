@@ -6,7 +6,7 @@ A chunk's own text, place and tokens stay as they are: it is shown, answered fro
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -52,12 +52,7 @@ def _headed(document: Document) -> Callable[[int], Headed]:
         starts += [start, start + 1]
         open_ = [*above, (level, words)]
         paths += [_without_repeats(title, above), _without_repeats(title, open_)]
-    return lambda at: paths[_last(starts, at)]
-
-
-def _last(starts: Sequence[int], at: int) -> int:
-    """Return how many of `starts`, in order, are at or before `at`."""
-    return bisect_left(starts, at + 1)
+    return lambda at: paths[bisect_right(starts, at)]
 
 
 def _without_repeats(title: str, headed: Iterable[tuple[int, str]]) -> Headed:

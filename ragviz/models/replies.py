@@ -111,7 +111,8 @@ def _parse(text: str, reply: type[Reply] | None) -> Reply | None:
         return None
     body = re.sub(r"\A\s*<think>.*?</think>", "", text, flags=re.DOTALL)
     for value in reversed(_objects(body)):
-        for candidate in (value, *_wrapped(value)):
+        wrapped = [only for only in value.values() if len(value) == 1 and isinstance(only, dict)]
+        for candidate in (value, *wrapped):
             with suppress(ValidationError):
                 return _validated(candidate, reply)
     if any(body.count(opening) > body.count(closing) for opening, closing in ("{}", "[]")):
@@ -156,12 +157,6 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         if fields.setdefault(name, value) != value:
             raise Malformed(f"a reply that gives '{storable(name[:40])}' two values")
     return fields
-
-
-def _wrapped(value: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the object that is the only field of `value`, in a list."""
-    [only] = value.values() if len(value) == 1 else [None]
-    return [only] if isinstance(only, dict) else []
 
 
 def _validated(value: Any, reply: type[Reply]) -> Reply:

@@ -77,7 +77,11 @@ def detect(text: str) -> str:
         return "uk" if re.search("[іїєґ]", sample) else "ru"
     if leading == "ar":
         return "fa" if re.search("[پچژگ]", sample) else "ar"
-    return leading or _latin(sample)
+    if leading:
+        return leading
+    hits, count = _small_words(sample)  # of Latin letters; English wins ties
+    best = max(hits, key=hits.__getitem__)
+    return best if hits[best] > 0.02 * count else "und"
 
 
 def of_short(text: str, *known: str) -> str:
@@ -92,7 +96,8 @@ def of_short(text: str, *known: str) -> str:
     """
     sample = _CODE.sub(" ", _sample(text))
     detected = detect(text)
-    if detected != "und" and (_shown_by_small_words(sample) or not _in_latin(sample)):
+    others = any(count for script, count in _words_by_script(sample).items() if script)
+    if detected != "und" and (others or _shown_by_small_words(sample)):
         return detected
     return next((language for language in known if language not in ("", "und")), detected)
 
@@ -143,22 +148,10 @@ def _words_by_script(sample: str) -> dict[str, float]:
     return {name: len(letters.findall(sample)) / size for name, (letters, size) in _SCRIPTS.items()}
 
 
-def _in_latin(sample: str) -> bool:
-    """Return whether no other script than Latin occurs."""
-    return not any(count for script, count in _words_by_script(sample).items() if script)
-
-
 def _sample(text: str) -> str:
     middle = len(text) // 2
     parts = (text[:SAMPLE], text[middle : middle + SAMPLE], text[-SAMPLE:])
     return unicodedata.normalize("NFC", text if len(text) <= 3 * SAMPLE else "\n".join(parts))
-
-
-def _latin(sample: str) -> str:
-    """Detect a language of Latin letters by its small words; English wins ties."""
-    hits, words = _small_words(sample)
-    best = max(hits, key=hits.__getitem__)
-    return best if hits[best] > 0.02 * words else "und"
 
 
 _PROSE = 0.15
