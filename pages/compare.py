@@ -24,33 +24,12 @@ def answer(shown: Compared) -> None:
     beside.draw("answer", partial(compared_runs.leaderboard, shown), right)
 
 
-def expenses(shown: Compared) -> None:
-
-    def left() -> None:
-        if shown.comparison.metrics:
-            compared_runs.recall_by_tokens(shown)
-
-    beside.draw("expenses", left, partial(compared_runs.quality_by_expense, shown))
-
-
-def losses(shown: Compared) -> None:
-    """From three runs on, where questions are lost, beside all pairs; those of one pair are followed below."""
+def takes(shown: Compared) -> None:
+    """Draw what runs take; from three on also all pairs, and where questions are lost: of two they are followed."""
+    tokens = [partial(compared_runs.recall_by_tokens, shown)] if shown.comparison.metrics else []
+    beside.draw("expenses", *tokens, partial(compared_runs.quality_by_expense, shown))
     if len(shown.runs) > 2:
         beside.draw("losses", partial(compared_runs.pairs_table, shown), partial(compared_runs.stages_table, shown))
-
-
-def over_k(shown: Compared) -> None:
-    if shown.comparison.metrics:
-        with notices.errors_shown():
-            compared_runs.curves(shown)
-        compared_runs.histograms(shown)
-
-
-def metrics(shown: Compared) -> None:
-    for measured, name in ((shown.comparison.metrics, "comparison"), (shown.comparison.answers, "answers")):
-        if measured:
-            with notices.errors_shown():
-                compared_runs.metrics_part(shown, measured, name)
 
 
 def questions(shown: Compared) -> None:
@@ -59,14 +38,17 @@ def questions(shown: Compared) -> None:
             part(shown)
 
 
-def configuration(shown: Compared) -> None:
-    compared_runs.settings_table(shown.comparison)
+def over_k(shown: Compared) -> None:
+    with notices.errors_shown():
+        compared_runs.curves(shown)
+    compared_runs.histograms(shown)
 
 
-def takes(shown: Compared) -> None:
-    for part in (expenses, losses):
-        with notices.errors_shown():
-            part(shown)
+def metrics(shown: Compared) -> None:
+    for name, measured in (("comparison", shown.comparison.metrics), ("answers", shown.comparison.answers)):
+        if measured:
+            with notices.errors_shown():
+                compared_runs.metrics_table(shown, measured, name)
 
 
 TABS = {
@@ -75,7 +57,7 @@ TABS = {
     "Slices": compared_questions.in_slices,
     "Over k": over_k,
     "All metrics": metrics,
-    "Configuration": configuration,
+    "Configuration": lambda shown: compared_runs.settings_table(shown.comparison),
 }
 
 corpus = frame.need_corpus()

@@ -263,7 +263,6 @@ with columns[1], notices.errors_shown():
     prices()
 heading.section("Downloads")
 saving.choose()
-st.caption("What the buttons of tables and pictures save, in this tab. A run's own tables offer all formats of tables.")
 heading.section("Effective settings")
 table.draw(values(), "values", alt="Effective settings and their sources")
 st.caption(

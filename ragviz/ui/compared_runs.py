@@ -406,14 +406,6 @@ def stages_table(shown: Compared) -> None:
     table.draw(rows, "stages", columns=columns, alt="Questions lost at each stage, by run")
 
 
-def metrics_part(shown: Compared, measured: Mapping[str, MetricRow], name: str) -> None:
-    """Draw the means and differences of a pair in every metric of a kind."""
-    kind = "Ranking" if name == "comparison" else "Answer"
-    pair = " minus ".join(distinct((shown.other, shown.comparison.runs[0]), 40))
-    heading.section(plain(f"{kind} metrics: {pair}"))
-    _metrics_table(shown, measured, name)
-
-
 def metric_rows(shown: Compared, measured: Mapping[str, MetricRow]) -> pd.DataFrame:
     """Return one row a metric: the means of the baseline and of the other run, and their difference."""
     rows = []
@@ -426,7 +418,11 @@ def metric_rows(shown: Compared, measured: Mapping[str, MetricRow]) -> pd.DataFr
     return pd.DataFrame(rows)
 
 
-def _metrics_table(shown: Compared, measured: Mapping[str, MetricRow], name: str) -> None:
+def metrics_table(shown: Compared, measured: Mapping[str, MetricRow], name: str) -> None:
+    """Draw the means and differences of a pair in every metric of rankings ("comparison") or of "answers"."""
+    of = "Ranking" if name == "comparison" else "Answer"
+    pair = " minus ".join(distinct((shown.other, shown.comparison.runs[0]), 40))
+    heading.section(plain(f"{of} metrics: {pair}"))
     rows = metric_rows(shown, measured)
     means = [column for column in rows.columns if rows[column].dtype == float]
     columns = {column: table.number(68, "%.3f", label=short) for column, short in short_names(means, 10).items()}

@@ -15,11 +15,8 @@ from ragviz.core.experiment import Experiment
 from ragviz.report import reports
 from ragviz.runs import cases, exports, tables
 from ragviz.ui import cache
-from ragviz.ui.kit import saving
 
-_MEDIA_TYPES = {"json": "application/json", "html": "text/html", "zip": "application/zip"} | {
-    each.ending: each.media_type for each in saving.TABLES.values()
-}
+_MEDIA_TYPES = {"json": "application/json", "csv": "text/csv", "jsonl": "application/jsonl", "zip": "application/zip"}
 
 
 def popover(run: Run) -> None:
@@ -46,9 +43,8 @@ def popover(run: Run) -> None:
                 _button(run, name, partial(one, name), name)
         st.markdown("**Everything** · these files, and a table for each thing that the run holds")
         ending = st.segmented_control(
-            "Tables as", list(saving.TABLES), default="csv", key="export-format", required=True,
-            format_func=lambda ending: saving.TABLES[ending].name,
-        )  # fmt: skip
+            "Tables as", list(exports.FORMATS), default="csv", key="export-format", required=True
+        )
         _button(run, "All files and tables (zip)", everything, "all.zip")
 
 

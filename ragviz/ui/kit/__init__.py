@@ -11,7 +11,7 @@
     filters   filters.chips(words by parameter, remove) with one chip each; filters.find("find", "Find in questions")
               filters.pick(label, {value: title}, "side"): a box of options that is a parameter of the address
     figure    figure.draw(drawn, key, on_select=…); figure.clicked(state) → customdata of the point
-    saving    saving.button(rows or function, name, key): a download in the format chosen on Settings
+    saving    saving.button(rows or function, name, key): a download as CSV
     notices   with notices.empty(sentence): buttons that make it; with notices.errors_shown(): …; notices.confirm(…)
               notices.tabs({name: draw}, key): only the open one is drawn; with notices.closable(key, close): an outcome
     inputs    inputs.suggested_name(…); inputs.still_there(…): fields that survive presses and deletions of others
