@@ -82,6 +82,7 @@ CHUNK_ID = Chunk.make_id(DESK_ID, LENT.start, LENT.end)
         {"evidence": [{"document": "desk", "quote": "maps for 21 days"}]},
         {"evidence": {"document": "desk", "quote": "maps for 21 days"}},
         {"evidence": json.dumps([[{"chunk_id": CHUNK_ID}]])},
+        {"spans": str([{"document_id": "desk", "start": LENT.start, "end": LENT.end, "text": LENT.text}])},
         {"corpus_id": "desk", "references": [{"content": LENT.text, "start_index": LENT.start, "end_index": LENT.end}]},
     ],
 )

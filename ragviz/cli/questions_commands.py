@@ -64,7 +64,8 @@ def questions_list(as_json: Json = False) -> None:
 def questions_split(
     set_name: str,
     kind: Annotated[
-        str, typer.Option(help="stratified: every document on both sides; grouped: whole documents on one side.")
+        str,
+        typer.Option(help="stratified: each document's questions, kind by kind; grouped: whole documents on one side."),
     ],
     share: Annotated[float, typer.Option(help="Share of validation, between 0 and 1.")] = 0.5,
     seed: Annotated[int, typer.Option(min=0)] = 0,

@@ -139,8 +139,9 @@ class QuestionSet(Shown):
     def split(self, kind: str, share: float = 0.5, seed: int = 0, *, remake: bool = False) -> QuestionSet:
         """Divide the set into validation and test, and return it.
 
-        `kind` is "stratified" (every document on both sides, for statements about these documents) or "grouped" (whole
-        documents on one side, for statements about documents like these); `share` is that of validation.
+        `kind` is "stratified" (each kind's questions and within it each document's in one proportion, for statements
+        about these documents) or "grouped" (whole documents on one side, for statements about documents like these);
+        `share` is that of validation.
 
         Raises:
             UsageError: runs used the set's present split, and `remake` is not set; the kind or share cannot be used, or

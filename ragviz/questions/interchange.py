@@ -4,7 +4,8 @@ A question's row names its evidence in any of these ways, tried in this order:
 
     evidence                        JSON list of members; all are needed. A list inside the list is a group, any
                                     member of which suffices. A member is an object with any of the columns below.
-    references                      the same; `content`, `start_index`, `end_index` stand for quote, start, end
+    references, spans               the same; `content` or `text`, `start_index`, `end_index`, `document_id` stand for
+                                    quote, start, end, document
     chunk_id                        one id or more: separated by blanks, commas or semicolons, or a JSON list
     document + quote                the text, which must occur there once
     document + start + end          characters of the parsed text, end exclusive
@@ -94,6 +95,7 @@ _PLACES = (
     "end_index",
     "chunk_id",
     "references",
+    "spans",
     "grade",
     "relevance",
 )
@@ -102,7 +104,8 @@ _LISTED = 20  # names of columns in one sentence
 _REPORTED = 500  # rows between two reports of progress
 
 _DOCUMENT_ID = re.compile("[0-9a-f]{16}")
-_NAMED = {"document", "corpus_id", "chunk_id"}
+_NAMED = {"document", "corpus_id", "document_id", "chunk_id"}
+_LISTS = ("evidence", "references", "spans")
 _COPY_IT = "copy its words; only line breaks, widths and kinds of quotation marks and dashes may differ"
 """What is to be done about a quote that was not found."""
 _OFFSETS = ("start", "start_index", "end", "end_index")
@@ -159,10 +162,10 @@ class _Member(BaseModel):
 
     model_config = ConfigDict(extra="ignore", str_strip_whitespace=False)
 
-    document: str = Field("", validation_alias=AliasChoices("document", "corpus_id"))
+    document: str = Field("", validation_alias=AliasChoices("document", "corpus_id", "document_id"))
     start: int | None = Field(None, validation_alias=AliasChoices("start", "start_index"))
     end: int | None = Field(None, validation_alias=AliasChoices("end", "end_index"))
-    quote: str = Field("", validation_alias=AliasChoices("quote", "content"))
+    quote: str = Field("", validation_alias=AliasChoices("quote", "content", "text"))
     chunk_id: str = ""
     stale: bool = False
     grade: float = Field(1.0, gt=0, allow_inf_nan=False, validation_alias=AliasChoices("grade", "relevance"))
@@ -533,7 +536,7 @@ def _chunk_ids(row: Mapping[str, Any]) -> list[str]:
 
 def _passage(row: Mapping[str, Any]) -> str:
     """Return the column with the text of a row's evidence, "" for a row that names its evidence otherwise."""
-    if any(str(row.get(column) or "").strip() for column in ("evidence", "references", "chunk_id")):
+    if any(str(row.get(column) or "").strip() for column in (*_LISTS, "chunk_id")):
         return ""
     column = next((each for each in PASSAGES if isinstance(row.get(each), str) and row[each].strip()), "")
     return "" if column in _SURROUNDINGS and any(row.get(each) not in (None, "") for each in _OFFSETS) else column
@@ -571,8 +574,7 @@ def _evidence(
     needs_place: bool,
 ) -> Evidence:
     """Return the evidence that a row names; a document alone is none, unless `needs_place`: then it is refused."""
-    listed = row.get("evidence") or row.get("references")
-    if listed:
+    if listed := next(filter(None, map(row.get, _LISTS)), None):
         return _listed(listed, row, documents)
     if chunk_ids:
         return tuple((_span({"chunk_id": chunk_id}, documents),) for chunk_id in chunk_ids)
@@ -586,7 +588,7 @@ def _evidence(
 def _listed(listed: Any, row: Mapping[str, Any], documents: Mapping[str, Document]) -> Evidence:
     if isinstance(listed, str):
         try:
-            listed = parsed(listed)
+            listed = tables_in.listed(listed) or parsed(listed)
         except ValueError as error:
             raise Refused(f"has evidence that is not JSON that can be read: {error}") from None
     entries = listed if isinstance(listed, list) else [listed]

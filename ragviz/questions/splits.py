@@ -22,7 +22,8 @@ from ragviz.core.split import SIDES, Side, Split
 from ragviz.text.counts import counted
 
 KINDS: Mapping[str, str] = {
-    "stratified": "Each document's questions are divided, kind by kind: for statements about these documents.",
+    "stratified": "Each kind's questions, and within it each document's, are divided in one proportion, as nearly as "
+    "whole questions allow: for statements about these documents.",
     "grouped": "Whole documents are on one side: for statements about documents like these.",
 }
 """Kind of a split that can be made → what it does and is for."""
