@@ -11,7 +11,7 @@ from ragviz.core.configuration import Run
 from ragviz.index import chunking
 from ragviz.metrics.registry import METRICS, label, shown_in
 from ragviz.questions import without_model
-from ragviz.runs import judgements, measurements, rescue_words
+from ragviz.runs import judgements, measurements, overviews, rescue_words
 from ragviz.stats import intervals
 from ragviz.targets.targets import TARGETS
 from ragviz.text.markup import plain
@@ -199,9 +199,10 @@ run_scores.reranking_line(run)
 if chosen_here := measurements.chosen_words(run):
     st.caption(f":orange[▲] {plain(chosen_here)}")
 unranked = measurements.unranked_words(run)
-for told in filter(None, (unranked, measurements.agreement_words(run))):
+made_of = measurements.read_words(run), overviews.took_words(run, cache.overview(run))
+for told in filter(None, (unranked, " ".join(made_of).strip(), measurements.agreement_words(run))):
     st.caption(plain(told))
-if unranked and run.knows.opaque and "reference" in cache.kinds(run).values():
+if unranked and "reference" in cache.kinds(run).values() and store.documents.all(corpus.id):
     questions = run.provenance["questions"]
     address.link("questions", "Find the evidence in the documents", set=questions, tab="Find evidence")
 figure.draw_so_far("results")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from ragviz.analysis.ties import Price
 from ragviz.core.configuration import IndexConfig, RunConfig
 from ragviz.core.digests import digest
 from ragviz.core.document import Span
@@ -173,8 +174,10 @@ def test_what_the_system_took_is_kept(workspace):
     usage = first.recording.usage
     assert (first.recording.seconds, usage.prompt_tokens, usage.completion_tokens, usage.cost) == (1.5, 100, 20, 0.01)
     assert first.question.history == (("Hi", "Ho"),)
-    price = overviews.price_of(run, overviews.overview(workspace, run), 1)
-    assert (price.dollars, price.seconds, price.tokens) == (0.01, 1.5, None)
+    whole = overviews.overview(workspace, run)
+    assert overviews.price_of(run, whole, 1) == Price(None, 0.01, 1.5)
+    assert overviews.took_words(run, whole) == "It took 1.5 s, 120 tokens, $0.01 an answer."
+    assert judgements.cost_words(whole.judgement) == "No model was asked: nothing was paid."
     [retrieved, _] = workspace.store.rankings.all(run.id)
     assert judgements.exchanges_of(workspace, run, retrieved, first)[0].call == usage
     assert (second.recording.seconds, second.recording.usage, second.recording.contexts[0].score) == (None, None, 0.7)

@@ -24,7 +24,7 @@ from ragviz.metrics import questeval, registry
 from ragviz.questions import without_model
 from ragviz.report import reports
 from ragviz.retrieval import search
-from ragviz.runs import comparisons, exports, judgements, measurements, moved_questions, tables
+from ragviz.runs import comparisons, exports, judgements, measurements, moved_questions, overviews, tables
 from ragviz.text import counts, former_documents
 
 UNANSWERED = "<Unanswerable>"
@@ -72,6 +72,7 @@ def results(
             kinds = {question.id: question.kind for question in questions}
             lost = judgements.losses_at(run, causes, kinds, set(summary.question_ids), summary.k)
             console.say(run_verdict.verdict(judgements.measured(run, summary, judgement, lost), run.config).sentence)
+            console.say(overviews.took_words(run, overviews.overview(workspace, run)))
             _draw_results(run, summary, judgement)
             console.say(limits)
             if behind := list(causes.values()).count("not_indexed"):

@@ -295,7 +295,13 @@ class RunConfig:
     def knows(self) -> Knows:
         """What a run that is made with these choices can tell."""
         own, gold = self.context == "retrieved", self.context == "oracle"
-        return Knows(contexts=own or gold, answers=self.answerer != "none", first_k=own, gold_read=gold)
+        return Knows(
+            contexts=own or gold,
+            answers=self.answerer != "none",
+            first_k=own,
+            gold_read=gold,
+            opaque=self.retriever == "imported",
+        )
 
     @property
     def asks_model(self) -> bool:

@@ -284,7 +284,7 @@ def judgement_of(
     causes = diagnose.attribute_failures(
         questions, results, k, answers, rulings, knows=knows, unindexed=unindexed(current)
     )
-    behind = [call for _, call in calls_behind(evaluated.values())]
+    behind = [call for _, call in calls_behind(evaluated.values()) if not (knows.opaque and call.step == "answer")]
     usage, priced = Usage.of(behind), sum(call.cost is not None for call in behind)
     # Of a question without known evidence an oracle handed over nothing.
     measured = [q for q in questions if not (knows.gold_read and q.kind == "reference") and not q.open]

@@ -23,7 +23,7 @@ from ragviz.core.ranking import Retrieved
 from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.metrics import rank_metrics
 from ragviz.metrics.registry import METRICS, label
-from ragviz.models.requests import Usage
+from ragviz.models.requests import Usage, dollars
 from ragviz.runs import contexts, control_items, judgements, measurements
 from ragviz.runs.judgements import Judgement
 from ragviz.store.schema import decoded
@@ -156,6 +156,21 @@ def price_of(run: Run, overview: Overview, k: int) -> Price:
     if overview.given is not None and k <= len(overview.given):
         tokens = float(overview.given[k - 1])
     return Price(tokens, _dollars(run, overview), _seconds(run, overview))
+
+
+def took_words(run: Run, overview: Overview) -> str:
+    """Say what another system took for an answer, as far as it tells, "" where it does not.
+
+    "It took 0.8 s, 1,200 tokens, $0.002 an answer."
+    """
+    if not run.knows.opaque:
+        return ""
+    answering, price = overview.answering, price_of(run, overview, run.config.k)
+    tokens = answering.prompt_tokens + answering.completion_tokens
+    parts = [f"{price.seconds:.1f} s"] if price.seconds is not None else []
+    parts += [f"{tokens / answering.calls:,.0f} tokens"] if tokens else []
+    parts += [dollars(price.dollars)] if price.dollars is not None else []
+    return f"It took {', '.join(parts)} an answer." if parts else ""
 
 
 def _dollars(run: Run, overview: Overview) -> float | None:

@@ -70,6 +70,8 @@ def refusal(workspace: Workspace, current: Run, part: Part) -> str:
     config, cut = current.config, current.provenance["index_config"]
     if unranked := measurements.unranked_words(current):
         return unranked
+    if current.knows.opaque:
+        return "The ranking of this run is another system's: it cannot be searched for again."
     if config.reranker != "none":
         return (
             f"The ranking of this run is {config.reranker}'s, which reads {first(config.rerank_depth, 'chunk')}: "

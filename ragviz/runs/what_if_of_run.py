@@ -79,7 +79,7 @@ def stored_of(workspace: Workspace, current: Run, pairs: Pairs | None = None) ->
 def own_choices(current: Run) -> Choices:
     """Return the choices that a run was made with; a budget only where it was answered."""
     config = current.config
-    return Choices(config.k, None, config.context_tokens if config.knows.answers else None)
+    return Choices(config.k, None, config.context_tokens if current.knows.answers and current.knows.first_k else None)
 
 
 def reading_at(stored: StoredRankings, constant: int | None) -> Reading:
