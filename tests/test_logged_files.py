@@ -248,7 +248,11 @@ def test_rows_under_keys_columns_as_lists_and_objects_after_each_other():
     pretty = "\n".join(json.dumps(row, indent=2) for row in rows).encode()
     by_id = {"a": rows[0], "b": rows[1]}
     wrapped = {"summary": {"faithfulness": 0.5}, "results": {"stats": [{"name": "x"}] * 5, "detail": rows}}
-    for value in (rows, columns, frame, pretty, by_id, wrapped):
+    by_text = {"Q1?": {"answer": "A."}, "Q2? And why?": {"answer": "B."}}
+    [log] = read(by_text).logs
+    assert [each.question for each in log.items] == ["Q1?", "Q2? And why?"]
+    split = {"columns": ["question", "answer"], "data": [["Q1?", "A."], ["Q2?", "B."]]}
+    for value in (rows, columns, frame, pretty, by_id, wrapped, split):
         [log] = read(value, "log.jsonl").logs
         assert [(each.question, each.answer) for each in log.items] == [("Q1?", "A."), ("Q2?", "B.")]
     broken = pretty.replace(b'"answer": "A."', b'"answer": "A')
@@ -266,6 +270,10 @@ def test_several_systems_are_a_log_each_under_the_same_ids():
         ("gpt", "By gpt."),
         ("llama", "By llama."),
     ]
+    deep = {name: {"per_question": rows, "mean": 1} for name, rows in keyed.items()}
+    named = [{"name": name, "results": rows} for name, rows in keyed.items()]
+    for value in (deep, named):
+        assert [log.system for log in read(value).logs] == ["gpt", "llama"]
     by_metric = {"tone": [{"question": "Q?", "answer": "A.", "metric_output": 1}]}
     by_metric["care"] = [{"question": "Q?", "answer": "A.", "metric_output": 0}]
     assert only(by_metric).scores == {"tone": 1.0, "care": 0.0}
@@ -371,6 +379,8 @@ def test_names_of_files_are_documents_and_no_texts():
     assert log.items[0].contexts == (Passage("", document="a.pdf, b.pdf"),)
     listed = only([{"question": "Q?", "answer": "A.", "sources": ["a.pdf", "https://x.org/b"]}])
     assert [each.document for each in listed.contexts] == ["a.pdf", "https://x.org/b"]
+    ids = only([{"question": "Q?", "answer": "A.", "contexts": "doc_1; doc_2"}])
+    assert ids.contexts == (Passage("", "doc_1"), Passage("", "doc_2"))
 
 
 def test_items_without_a_question_are_of_a_set_by_their_place(workspace):

@@ -23,7 +23,8 @@ ROLES: Mapping[str, Role] = {
         "Question",
         "The question; of a conversation its last turn.",
         "question userinput userquery userquestion query questions referencequestion questiontext querytext "
-        "usermessage retrievalquerytext maininput recordrootinput input inputs 问题 提问 prompt request instruction q",
+        "usermessage retrievalquerytext maininput recordrootinput input inputs originalquestion originalquery "
+        "searchquery 问题 提问 prompt request instruction q",
     ),
     "answer": Role(
         "Answer",
@@ -32,16 +33,18 @@ ROLES: Mapping[str, Role] = {
         "modeloutput systemanswer systemresponse ragresponse raganswer botresponse botanswer chatbotresponse "
         "chatbotanswer finalanswer actualanswer responsetext answertext predictions prediction predicted "
         "generatedtexts generatedtext generation generated mainoutput recordrootoutput completion reply candidate "
-        "回答 系统回答 output outputs result answer answers a",
+        "agentanswer agentresponse aianswer airesponse assistantanswer assistantresponse outputtext hypothesis 回答 "
+        "系统回答 output outputs result answer answers a",
     ),
     "contexts": Role(
         "Contexts",
         "The texts that the system read: a list, JSON, several columns, or one a row.",
-        "retrievedcontexts retrievedcontext retrievalcontext contexts retrievedcontents retrievedtexts retrieveddocs "
-        "retrieveddocuments retrievedchunks retrievedpassages retrievednodes retrieved llmcontext context "
-        "contextlist contexttexts passages passage passagetext chunks chunk chunktext contexttext sourcenodes "
-        "sourcedocuments searchresults documents docs nodes sources 上下文 检索内容 检索结果 retrieverspans "
-        "observations calls",
+        "retrievedcontexts retrievedcontext retrievalcontext contexts retrievedcontents retrievedtexts "
+        "retrieveddocs retrieveddocuments retrievedchunks retrievedpassages retrievednodes retrieved llmcontext "
+        "context contextlist contexttexts passages passage passagetext chunks chunk chunktext contexttext "
+        "sourcenodes sourcedocuments searchresults topchunks topdocuments topdocs sourcechunks ragcontext "
+        "contextused contextsused snippets hits matches evidence evidences documents docs nodes citations sources "
+        "上下文 检索内容 检索结果 retrieverspans observations calls",
     ),
     "context_ids": Role(
         "Ids of contexts",
@@ -60,15 +63,16 @@ ROLES: Mapping[str, Role] = {
         "Documents",
         "The names of the documents that the contexts are from, in their order.",
         "documentnames retrieveddocumentnames sourcefiles filenames documentname docname filename sourcefile "
-        "documenttitle titles title urls url source document sources",
+        "documenttitle titles title urls url source document sources documents docs citations sourcedocuments",
     ),
     "reference": Role(
         "Reference",
         "What would have been right; of several the first.",
         "reference groundtruth groundtruths truth gtanswer goldanswer goldenanswer expectedoutput expectedanswer "
         "expectedresponse expected trueanswers trueanswer referenceanswer referenceanswers referenceoutput "
-        "referenceoutputs referenceresponse correctanswer correctanswers idealanswer groundtruthanswer "
-        "groundtruthoutput groundtruthresponse generationgt gold targets target 参考答案 标准答案 答案 answer answers",
+        "referenceoutputs referenceresponse correctanswer correctanswers goldresponse humananswer standardanswer "
+        "expectedresult targetanswer idealanswer groundtruthanswer groundtruthoutput groundtruthresponse "
+        "generationgt gold targets target 参考答案 标准答案 答案 answer answers",
     ),
     "reference_contexts": Role(
         "Contexts of the reference",
@@ -90,28 +94,26 @@ ROLES: Mapping[str, Role] = {
         "System",
         "Which system answered, in a file of several.",
         "system systemname systemid ragsystem providerlabel pipeline pipelinename modelname modelid model "
-        "appversion appname appid provider "
-        "strategy experiment experimentname configuration config variant queryrun runname run",
+        "appversion appname appid provider strategy experiment experimentname configuration config variant queryrun "
+        "runname run",
     ),
     "seconds": Role(
         "Latency",
         "How long an answer took, in seconds; in milliseconds where the column's name says so.",
         "seconds latency latencyms latencyseconds responsetime responsetimems durationseconds durationms duration "
-        "elapsedseconds elapsedtime elapsedms elapseds elapsed latencys "
-        "runduration executiontime totaltime",
+        "elapsedseconds elapsedtime elapsedms elapseds elapsed latencys runduration executiontime totaltime",
     ),
     "prompt_tokens": Role(
         "Prompt tokens",
         "Tokens that the model read.",
-        "prompttokens inputtokens responsetokenusageprompt "
-        "nprompttokens numprompttokens prompttokencount inputtokencount tokensin",
+        "prompttokens inputtokens responsetokenusageprompt nprompttokens numprompttokens prompttokencount "
+        "inputtokencount tokensin",
     ),
     "completion_tokens": Role(
         "Completion tokens",
         "Tokens that the model wrote.",
-        "completiontokens outputtokens responsetokenusagecompletion "
-        "ncompletiontokens numcompletiontokens completiontokencount outputtokencount "
-        "tokensout",
+        "completiontokens outputtokens responsetokenusagecompletion ncompletiontokens numcompletiontokens "
+        "completiontokencount outputtokencount tokensout",
     ),
     "cost": Role("Cost", "What an answer cost, in dollars.", "cost totalcost costusd totalcostusd"),
     "error": Role("Error", "Why there is no answer.", "error errormessage mainerror exception failure"),

@@ -16,12 +16,14 @@ from ragviz.targets import ragchecker
 from ragviz.targets.logged_content import Content, Row, as_rows, missing, number, plain, structured
 from ragviz.targets.logged_item import Log, LoggedItem, Passage, Reading, gathered
 from ragviz.targets.logged_roles import ROLES
-from ragviz.targets.logged_values import passages_in, text_in, texts_in, turns_in
+from ragviz.targets.logged_values import passages_in, text_in, texts_in, turns_in, whole_in
 from ragviz.text.counts import counted
 
 SAMPLE, DEEPEST, MOST_COLUMNS, MOST_SYSTEMS = 200, 4, 1_000, 50
 """Rows from which roles are guessed, levels of objects within objects with columns; columns, systems at most."""
-PREFIXES = re.compile(r"^(?:inputs?|outputs?|attributes|data|item|row|example|record|llm|rag|metric input|vars)[ _.]+")
+PREFIXES = re.compile(
+    r"^(?:inputs?|outputs?|attributes|data|item|row|example|record|sample|llm|rag|metric input|vars)[ _.]+"
+)
 """Beginnings of names that say nothing of what the column holds."""
 NO_SCORES = re.compile(
     r"(?:^|[\W_])(?:id|ids|idx|index|order|turn|rank|ranks|length|len|chars|words|count|n|num|number|total|tokens?|"
@@ -153,20 +155,29 @@ def _aligned(logs: Sequence[Log]) -> Sequence[Log]:
 
 
 def _tables(content: Content) -> list[Table]:
-    """Return the rows of a file; of one object the longest list in it that has a question, with those beside it."""
+    """Return the rows of a file; where they have no question, the longest list within that has, and those beside."""
     if content.whole is None:
-        return [Table("", content.rows)]
-    alone = _transposed(content.whole) or [content.whole]
-    if _worth(one := Table("", as_rows(alone)), levels=1) > 1:
+        whole: Any = [row for _, row in content.rows]
+        one = Table("", content.rows)
+    else:
+        whole = content.whole
+        one = Table("", as_rows(_transposed(whole) or [whole]))
+    if _worth(one, levels=1 if content.whole is not None else DEEPEST) > (content.whole is not None):
         return [one]
-    found = [(path, Table("", rows)) for path, rows in _lists(content.whole, ())]
-    worth = {path: _worth(table) for path, table in found}
-    best = max(found, key=lambda each: (worth[each[0]], -len(each[0]), len(each[1].rows)), default=None)
-    if best is None or not worth[best[0]]:
+    found = {path: Table("", rows) for path, rows in _lists(whole, ()) if path}
+    worth = {path: _worth(table) for path, table in found.items()}
+    best = max(found, key=lambda path: (worth[path], -len(path), len(found[path].rows)), default=())
+    if not worth.get(best):
         return [one]
-    columns = columns_of([best[1]])
-    beside = [each for each in found if _is_beside(each[0], best[0]) and columns_of([each[1]])[:3] == columns[:3]]
-    return [Table(_name(content.whole, path, best[0]), table.rows) for path, table in beside]
+    columns = {*columns_of([found[best]])}
+    beside = [
+        path
+        for path, table in found.items()
+        if len(path) == len(best)
+        and sum(a != b for a, b in zip(path, best, strict=True)) < 2
+        and len(columns & {*columns_of([table])}) * 2 >= len(columns)
+    ]
+    return [Table(_name(whole, path, beside), found[path].rows) for path in beside]
 
 
 def _worth(table: Table, levels: int = DEEPEST) -> int:
@@ -176,20 +187,14 @@ def _worth(table: Table, levels: int = DEEPEST) -> int:
     return sum(has) if has[0] or all(has[1:]) or (has[1] and len(table.rows) > 1) else 0
 
 
-def _is_beside(path: tuple[str, ...], other: tuple[str, ...]) -> bool:
-    return len(path) == len(other) and sum(a != b for a, b in zip(path, other, strict=True)) < 2
-
-
-def _name(whole: Any, path: tuple[str, ...], best: tuple[str, ...]) -> str:
-    """Return what a list is called: its key, or what the object that it is in calls itself."""
+def _name(whole: Any, path: tuple[str, ...], beside: Sequence[tuple[str, ...]]) -> str:
+    """Return what a list is called: by the key that tells it from those beside it, or by the name of that object."""
+    at = next((n for n in range(len(path)) if len({each[n] for each in beside}) > 1), len(path) - 1)
     above = whole
-    for part in path[:-1]:
+    for part in path[: at + 1]:
         above = above[int(part) if isinstance(above, list) else part]
-    within = isinstance(above, dict) and len(path) > 1 and path[-2].isdigit()
-    named = (
-        next((above[key] for key in ("name", "system", "model", "label", "id") if above.get(key)), "") if within else ""
-    )
-    return str(named or path[-1] if path else "")
+    named = above if isinstance(above, dict) and path[at].isdigit() else {}
+    return str(next((named[key] for key in ("name", "system", "model", "label", "id") if named.get(key)), path[at]))
 
 
 def _lists(value: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Sequence[tuple[str, Row]]]]:
@@ -208,16 +213,26 @@ def _lists(value: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...],
 
 
 def _transposed(value: Mapping[str, Any]) -> list[Row]:
-    """Return the rows of an object that is columns of equal length, or objects with the same keys; none of others."""
-    inner = list(value.values())
-    if len(inner) > 1 and all(isinstance(each, list) for each in inner):
-        same = len({len(each) for each in inner}) == 1 and not (inner[0] and isinstance(inner[0][0], dict))
-        return [dict(zip(value, cells, strict=True)) for cells in zip(*inner, strict=True)] if same else []
-    if len(inner) < 2 or not all(isinstance(each, dict) and each.keys() == inner[0].keys() for each in inner):
+    """Return the rows of an object that is columns, or objects with keys in common; none of others.
+
+    >>> _transposed({"question": ["A?", "B?"], "scores": {"care": [1, 0]}, "version": 2})
+    [{'question': 'A?', 'care': 1}, {'question': 'B?', 'care': 0}]
+    """
+    if isinstance(value.get("columns"), list) and isinstance(value.get("data"), list):  # as pandas splits a table
+        return [dict(zip(value["columns"], cells, strict=False)) for cells in value["data"] if isinstance(cells, list)]
+    asked = next((each for key, each in value.items() if plain(key) in ROLES["question"].names.split()), None)
+    if isinstance(asked, list) and asked and not isinstance(asked[0], dict):
+        within = [inner for inner in value.values() if isinstance(inner, dict)]
+        columns = {k: each for part in (value, *within) for k, each in part.items() if isinstance(each, list)}
+        columns = {key: each for key, each in columns.items() if len(each) == len(asked)}
+        return [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
+    inner = [*value.values()]
+    if len(inner) < 2 or not all(isinstance(each, dict) for each in inner) or not set.intersection(*map(set, inner)):
         return []
-    if {*map(plain, value)} & {*ROLES["question"].names.split()}:
-        return [{column: cells[key] for column, cells in value.items()} for key in inner[0]]
-    return [{"id": key, **each} for key, each in value.items()]
+    if isinstance(asked, dict):
+        return [{column: cells.get(key) for column, cells in value.items()} for key in asked]
+    key_is = "question" if any(" " in key for key in value) else "id"
+    return [{key_is: key, **each} for key, each in value.items()]
 
 
 def columns_of(tables: Sequence[Table], levels: int = DEEPEST) -> tuple[str, ...]:
@@ -273,7 +288,10 @@ def guessed(tables: Sequence[Table], columns: Sequence[str]) -> dict[str, str]:
         if role == "context_scores" and "question" in roles and roles.keys() & {"contexts", "context_ids"}:
             asked = [text_in(cell(row, roles["question"]), "question") for _, row in tables[0].rows[:SAMPLE]]
             one_each = len(set(asked)) < len(asked) and not _lists_contexts(tables, roles)
-        aliases = {name: place for place, name in enumerate(about.names.split())}
+        names = about.names.split()
+        if role == "context_ids":
+            names += [name for name in ROLES["contexts"].names.split() if name not in ROLES["documents"].names.split()]
+        aliases = {name: place for place, name in enumerate(names)}
         found = [
             (step > 2, depth, aliases[name], step, column)
             for column, depth, names in called
@@ -347,8 +365,10 @@ def _depth(column: str) -> int:
     return sum(not PREFIXES.match(f"{part} ") for part in column.lower().split(".")[:-1])
 
 
-_NAMES = re.compile(r"(?:(?:https?://\S+|[^;,|\n]{1,80}\.[A-Za-z]\w{1,4})\s*(?:[;,|]\s*|$))+")
-"""Names of files and addresses, which are no texts that were read."""
+_NAMES = re.compile(
+    r"(?:(?:https?://\S+|[^;,|\n]{1,80}\.[A-Za-z]\w{1,4}|[\w.:/#-]*(?:[a-z]\d|\d[a-z]|[_:#/])[\w.:/#-]*)\s*(?:[;,|]\s*|$))+"
+)
+"""Names of files, addresses and ids, which are no texts that were read."""
 
 
 def _holds(role: str, values: Sequence[Any], *, one_each: bool) -> bool:
@@ -362,7 +382,7 @@ def _holds(role: str, values: Sequence[Any], *, one_each: bool) -> bool:
     if role == "question":
         return any(number(text := text_in(value, role)) is None and text and text[0] != "{" for value in some)
     if role in ("answer", "reference"):
-        return any(text_in(value, role) for value in some)
+        return any(text_in(value, role) or (role == "answer" and whole_in(value)) for value in some)
     if role in ("contexts", "reference_contexts"):
         found = [each for value in some if number(value) is None for each in passages_in(value)]
         return any(not _NAMES.fullmatch(each.text) for each in found)
@@ -372,6 +392,8 @@ def _holds(role: str, values: Sequence[Any], *, one_each: bool) -> bool:
         return any(turns_in(value) for value in some)
     if role == "context_scores":
         return all(isinstance(structured(each), list) or (one_each and number(each) is not None) for each in some)
+    if role == "context_ids":
+        return not any(isinstance(each, dict) or number(each) is not None for each in some)
     return not any(isinstance(value, dict) for value in some)
 
 
@@ -530,9 +552,10 @@ class _Rows:
             history = []
         if "question" in self.roles and not question:
             raise ValueError("it has no question that is a text")
-        answer = text_in(self.value(row, "answer"), "answer") or (
-            turns[-1][1] if turns and "answer" not in self.roles else ""
-        )
+        said = self.value(row, "answer")
+        answer = text_in(said, "answer") or whole_in(said)
+        if turns and "answer" not in self.roles:
+            answer = turns[-1][1]
         seconds, error = number(self.value(row, "seconds")), _error(row, self.text(row, "error"), answer)
         reference = texts_in(self.value(row, "reference"))
         prompt, completion = (number(self.value(row, role)) for role in ("prompt_tokens", "completion_tokens"))

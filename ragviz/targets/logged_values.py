@@ -68,6 +68,13 @@ def text_in(value: Any, role: str) -> str:
     return str(value)
 
 
+def whole_in(value: Any) -> str:
+    """Return an answer that is an object of the system's own, as JSON; "" for any other, and for an error."""
+    found = structured(value)
+    own = isinstance(found, dict) and not {plain(str(key)) for key in found} & {*_KEYS["answer"], "error"}
+    return json.dumps(found, ensure_ascii=False) if own and found else ""
+
+
 def texts_in(value: Any) -> list[str]:
     """Return the texts of a reference: one, or those of a list."""
     found = structured(value)
@@ -92,6 +99,8 @@ def turns_in(value: Any) -> list[tuple[str, str]]:
             continue
         if not isinstance(each, dict):
             return []
+        each = each["message"] if isinstance(each.get("message"), dict) else each
+        each = {key.removeprefix("message."): value for key, value in each.items()}
         who = str(each.get("role") or each.get("speaker") or each.get("type") or each.get("from") or "").casefold()
         said = text_in(each, "message")
         if who in _ASKING:
