@@ -26,9 +26,7 @@ ESCAPE = "\x1b[31m"
 def quick_start() -> str:
     """The Python code of the guide's section."""
     section = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8").split("\n## From Python\n")[1]
-    code = re.search(r"```python\n(.*?)```", section, re.DOTALL)
-    assert code is not None
-    return code[1]
+    return "\n".join(re.findall(r"```python\n(.*?)```", section, re.DOTALL))
 
 
 @pytest.fixture(scope="module")
