@@ -109,8 +109,9 @@ def settings_line(run: Run) -> str:
     config, cut = run.config, run.provenance["index_config"]
     if run.knows.opaque:
         read = f"reads up to {wording.counted(config.depth, 'context')}" if run.knows.contexts else "contexts unknown"
-        asked = f"questions {measurements.version_words(run)}"
-        return f"{run.answered_by.capitalize() or 'Another system'} · {read} · {asked} · {wording.ago(run.created)}"
+        of = f"questions {measurements.version_words(run)} · {wording.ago(run.created)}"
+        found = f" · {said}" if (said := measurements.read_words(run).rstrip(".")) else ""
+        return f"{run.answered_by.capitalize() or 'Another system'} · {read} · {of}{found}"
     by = f" · answers: {run.answered_by}" if run.knows.answers else ""
     by += f" from {TARGETS[config.context].basis}" if by and not run.knows.first_k else ""
     reranked = measurements.reranking_words(run)

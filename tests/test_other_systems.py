@@ -1,13 +1,19 @@
 """Where systems lose answers that one cannot look into: told by verdicts, by words, or not at all; worked by hand."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from ragviz.analysis import run_verdict
+from ragviz.core.settings import Settings
 from ragviz.core.verdict import Claim, ClaimVerdict, Matrix
-from ragviz.runs import exports, imports, judgements, measurements
+from ragviz.runs import exports, imports, judgements, measurements, running
+from ragviz.targets import logged_file
 from ragviz.targets.logged_item import Log, LoggedItem, Passage
+from ragviz.workspace import Workspace
+
+COUNTED = Path(__file__).parent / "data" / "ragchecker.json"
 
 YES, NO, PART = ClaimVerdict("supported"), ClaimVerdict("absent"), ClaimVerdict("together")
 REFERENCE = "The ferry sails twice a day. A return ticket costs nine crowns."
@@ -149,3 +155,40 @@ def test_an_item_without_an_answer_is_no_abstention(workspace):
 def test_where_answer_and_reference_were_not_compared_only_what_is_sure_is_said(workspace, matrix, cause):
     run = stored(workspace, reference=True, verdicts=True, items={"q": ("By boat.", matrix)})
     assert judgements.judgement_of(workspace, run).causes == {"q": cause}
+
+
+# By a judge that was asked here, and by another program's verdicts
+
+PUMP, DOGS = Passage("The north pump was replaced in 1998 by Harlow."), Passage("Dogs stay outside.")
+ASKED_HERE = {
+    "right": ("Harlow replaced the north pump in 1998.", PUMP, "fine", "not_judged"),
+    "unused": ("Zebras juggle lanterns.", PUMP, "unused", "unsupported"),
+    "lacking": ("Dogs stay outside.", DOGS, "not_retrieved", "not_judged"),
+    "silent": (SILENT, PUMP, "not_answered", "not_answered"),
+}
+"""Answer, context, and the cause with the reference and without."""
+
+
+@pytest.mark.parametrize("reference", ["Harlow replaced the north pump in 1998.", ""])
+def test_a_judge_that_is_asked_here_tells_the_stages(server, tmp_path, reference):
+    settings = Settings(
+        _env_file=None, home=tmp_path / "home", openai_base_url=server.url, model="loopback", judge="loopback"
+    )
+    workspace = Workspace(settings)
+    items = [
+        LoggedItem(name, f"Who replaced the {name} pump?", reference, answer, (context,))
+        for name, (answer, context, *_) in ASKED_HERE.items()
+    ]
+    run = imports.import_run(workspace, workspace.store.corpora.add("c"), "r", Log(tuple(items), (), "theirs"))
+    running.judge(workspace, run)
+    causes = judgements.judgement_of(workspace, workspace.store.runs.get(run.id)).causes
+    assert causes == {name: told[2 if reference else 3] for name, told in ASKED_HERE.items()}
+
+
+def test_verdicts_of_ragchecker_blame_retrieval_where_a_lacking_claim_is_in_no_context(workspace):
+    """灯塔 lacks three claims, of which no passage holds the last; the mill's only claim is contradicted."""
+    [log] = logged_file.read(COUNTED.read_bytes(), COUNTED.name).logs
+    run = imports.import_run(workspace, workspace.store.corpora.add("c"), "theirs", log)
+    judgement, _, sentence = told(workspace, run)
+    assert judgement.causes == {"ferry": "fine", "灯塔": "not_retrieved", "mill": "not_retrieved", "洪水": "fine"}
+    assert sentence.startswith("2 of 4 questions are answered correctly. Only 2 questions are lost")

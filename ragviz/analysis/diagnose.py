@@ -266,6 +266,7 @@ def _of_opaque(cause: str, knows: Knows, *, claims: bool, of: str, held: bool | 
         return replace(meaning, explanation="No answer was recorded.", next_step="Import its answer.")
     if cause == "not_judged":
         needed = would_tell(reference=knows.reference, judged=claims)
+        needed = needed if of or not knows.reference else "a judge, or a reference where there is none,"
         return replace(meaning, next_step=f"It takes {needed} to tell." if needed else "Judge again what failed.")
     return replace(meaning, next_step=CLAIMS) if cause == "wrong" and claims else meaning
 

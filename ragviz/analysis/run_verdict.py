@@ -273,7 +273,7 @@ def _answered_words(measured: Measured) -> str:
         return "its answers are not judged"
     questions = "" if len(measured.ranks) else " questions"
     words = f"{answers.right:,} of {answers.known:,}{questions} are answered correctly"
-    unjudged = f"take {needed} to tell" if needed else "are not judged"
+    unjudged = "cannot be told" if measured.knows.opaque else "are not judged"
     return words + (f", {answers.unjudged:,} {unjudged}" if answers.unjudged else "")
 
 

@@ -97,7 +97,8 @@ def _results_body(
     body |= evaluate.to_json(summary)
     body |= {"split": run.provenance.get("split"), "asked": measurements.asked_words(run)}
     body |= {"questions": run.provenance["questions"], "questions_version": measurements.version_of(run)}
-    body |= {"chosen_by": run.provenance.get("chosen_by"), "agreement": run.provenance.get("agreement")}
+    body |= {"chosen_by": run.provenance.get("chosen_by")}
+    body |= {name: run.provenance[name] for name in ("agreement",) if name in run.provenance}
     if unranked := measurements.unranked_words(run):
         body["not_ranked"] = unranked
     body["metrics"] |= evaluate.scored_to_json(judgement.metrics)

@@ -277,7 +277,7 @@ class Recorder:
                 new.append(document := _document(f"{self.run.name}/{item.id}-{shown}{again}.txt", passage.text))
                 chunk_id, place = Chunk.make_id(document.id, 0, len(passage.text)), None
                 self._passages.setdefault(key, chunk_id)
-            found: Found = place.how if place else "not"
+            found: Found | Literal[""] = place.how if place else "not" if self._documents.ids else ""
             share = place.share if place else 0.0
             read[chunk_id] = Context(passage.text, chunk_id, score=passage.score, found=found, share=share)
         self._store.documents.add_passages(self.run.corpus_id, new)

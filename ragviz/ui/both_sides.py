@@ -211,6 +211,9 @@ def _cards(
         move.chunk_id: Note(((_stance(move, back=back), moves.move_words(move, other_depth, back=back)),))
         for move in side
     }
+    if run.knows.opaque:
+        passages.given_chunks(run.corpus_id, question, result.ranking.ids, notes)
+        return
     passages.ranked_chunks(
         run.corpus_id, question, result, k=min(k, run.config.depth), first=LEAST, key=run.id, notes=notes
     )

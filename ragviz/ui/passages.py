@@ -107,7 +107,8 @@ def given_chunks(corpus_id: str, question: Question, ids: Sequence[str], notes: 
             note = notes.get(each.hit.chunk_id, Note())
             first = Note((("", f"passage {each.hit.rank}"), *note.badges), note.claim_verdict)
             st.html(anchor(each.hit.chunk_id))
-            _chunk_text(each, question.evidence, first)
+            is_file = cache.workspace().store.documents.find(corpus_id, each.document_name) is not None
+            _chunk_text(each, question.evidence, first, linked=is_file)
     if not ids:
         st.caption("None are known.")
 
@@ -148,13 +149,16 @@ def _link(label: str, document_name: str, start: int, end: int) -> None:
     address.link("documents", f"{label} · {start:,}–{end:,}", document=document_name, at=f"{start}-{end}")
 
 
-def _chunk_text(each: ChunkHit, evidence: Evidence, note: Note) -> None:
+def _chunk_text(each: ChunkHit, evidence: Evidence, note: Note, *, linked: bool = True) -> None:
     if note.badges:
         st.html(badges(note.badges))
     if each.chunk is None:
         st.caption(plain(f"The text of this chunk is gone: its document was removed, {each.document_name}."))
         return
-    link_to(each.document_name, each.chunk)
+    if linked:
+        link_to(each.document_name, each.chunk)
+    else:
+        st.caption(plain(each.document_name))
     lit = lit_in(each.chunk.text, note.claim_verdict)
     st.html(highlighted(each.chunk.text, gold_in(each.chunk, evidence), stances=lit, fold=110))
 
