@@ -40,6 +40,8 @@ SHARED = ("browser", "elasticsearch")
 
 
 def pytest_configure() -> None:
+    for configured in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "RAGVIZ_DATABASE_URL"):
+        os.environ.pop(configured, None)
     worker, server = os.environ.get("PYTEST_XDIST_WORKER"), os.environ.get(POSTGRESQL)
     if worker and server:
         os.environ[POSTGRESQL] = emptied_database(sa.make_url(server), worker)
@@ -109,7 +111,8 @@ def server() -> Iterator[ModelServer]:
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Workspace:
-    """An empty home with nothing configured; tests that need more have a fixture of this name of their own."""
+    """An empty home with nothing configured, the command line's too; tests that need more have their own fixture."""
+    os.environ["RAGVIZ_HOME"] = str(tmp_path / "home")
     return Workspace(Settings(_env_file=None, home=tmp_path / "home"))
 
 

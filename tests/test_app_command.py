@@ -14,13 +14,9 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.test_browser import free_port
+
 pytestmark = pytest.mark.timeout(180)
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def wait_for_health(port: int, command: subprocess.Popen[bytes], log: Path) -> None:

@@ -16,7 +16,6 @@ RULES = [f"Rule {n} of the {name} office holds on day {n}." for n, name in enume
 
 def test_a_run_on_an_index_behind_its_documents_says_so(workspace, command_line, monkeypatch):
     store = workspace.store
-    monkeypatch.setenv("RAGVIZ_HOME", str(workspace.settings.home))
     corpus = store.corpora.ensure("rules")
     for name in ("one.md", "two.md"):
         corpora.add_file(workspace, corpus, name, "\n\n".join(RULES).encode())
@@ -55,7 +54,6 @@ def test_a_run_on_an_index_behind_its_documents_says_so(workspace, command_line,
 
 def test_a_judged_document_is_not_lost_by_chunking(workspace, command_line, monkeypatch, tmp_path):
     """BEIR: each document is two chunks long; that one of them is found is all that its judgement asks for."""
-    monkeypatch.setenv("RAGVIZ_HOME", str(workspace.settings.home))
     filler = "This part tells of other matters, at some length and in other words."
     entries = [
         {"_id": f"d{n}", "title": f"Office {name}", "text": f"The {name} office opens at {n}. {filler}"}

@@ -83,8 +83,6 @@ def test_every_place_of_a_quote_is_in_the_text(quote, text):
 
 @pytest.fixture
 def workspace(tmp_path, monkeypatch) -> Workspace:
-    for name in ("ELASTICSEARCH_URL", "OPENAI_API_KEY", "OPENAI_BASE_URL", "RAGVIZ_DATABASE_URL"):
-        monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("RAGVIZ_HOME", str(tmp_path / "home"))
     workspace = Workspace(Settings(_env_file=None))
     corpus = workspace.store.corpora.add("notes")

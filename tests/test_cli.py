@@ -13,8 +13,6 @@ from tests.model_server import ModelServer
 @pytest.fixture
 def ragviz(command_line, monkeypatch, tmp_path):
     """Call the command line in this process: (exit code, standard output, standard error)."""
-    for name in ("ELASTICSEARCH_URL", "OPENAI_API_KEY", "OPENAI_BASE_URL", "RAGVIZ_DATABASE_URL"):
-        monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("RAGVIZ_HOME", str(tmp_path / "home"))
     monkeypatch.chdir(tmp_path)
 

@@ -108,7 +108,6 @@ def test_questions_that_are_stale_since_are_left_out(asked):
 
 def test_the_command_line_makes_the_run_and_shows_the_table(asked, command_line, monkeypatch):
     workspace, corpus, _, _ = asked
-    monkeypatch.setenv("RAGVIZ_HOME", str(workspace.settings.home))
     change_documents(workspace, corpus)
     code, out, _ = command_line("runs", "again", "first", "--json")
     body = json.loads(out)

@@ -160,7 +160,6 @@ def test_nothing_of_the_persons_is_changed(forty):
 
 def test_the_command_line_and_a_job_keep_the_drill_with_the_set(forty, command_line, monkeypatch):
     workspace, question_set, _ = forty
-    monkeypatch.setenv("RAGVIZ_HOME", str(workspace.settings.home))
     words = ("questions", "drill", "set", "--index", "index", "-k", 1, "--repetitions", 2)
     code, out, err = command_line(*words, "--json")
     body = json.loads(out)

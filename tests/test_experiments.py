@@ -282,7 +282,6 @@ SWEEP = "sweep plant --questions asked --name chunks --embedder none --chunk-siz
 
 
 def test_the_command_line_sweeps_shows_and_confirms(workspace, question_set, command_line, monkeypatch):
-    monkeypatch.setenv("RAGVIZ_HOME", str(workspace.settings.home))
     code, out, _ = command_line(*SWEEP.split(), "--dry-run", "--json")
     takes = json.loads(out)
     assert (code, takes["cells"], takes["rankings"], takes["to_build"], takes["questions"]) == (0, 4, 2, 2, 12)

@@ -1,8 +1,6 @@
 """Question sets of other programs in and out: BEIR, SQuAD, Ragas, TREC; every row that cannot be read is told."""
 
-import io
 import json
-import zipfile
 from pathlib import Path
 from typing import get_args
 
@@ -22,6 +20,7 @@ from ragviz.questions.formats import input_file, set_formats
 from ragviz.questions.formats.located import located
 from ragviz.runs import overviews, running
 from ragviz.workspace import Workspace
+from tests.test_ingest import zipped
 
 PUBLIC = Path(__file__).resolve().parent.parent.parent / "shared" / "data" / "retrieval"
 
@@ -44,14 +43,6 @@ DEV = "query-id\tcorpus-id\tscore\nq3\td3\t1\n"
 
 def lines(rows):
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
-
-
-def zipped(members):
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, data in members.items():
-            archive.writestr(name, data)
-    return out.getvalue()
 
 
 def beir(folder="", **changes):

@@ -29,8 +29,6 @@ SENTENCES = [
 
 @pytest.fixture
 def workspace(server, tmp_path, monkeypatch) -> Workspace:
-    for name in ("ELASTICSEARCH_URL", "OPENAI_API_KEY", "RAGVIZ_DATABASE_URL"):
-        monkeypatch.delenv(name, raising=False)
     environment = {"RAGVIZ_HOME": str(tmp_path / "home"), "OPENAI_BASE_URL": server.url, "RAGVIZ_MODEL": "loopback"}
     environment |= {"RAGVIZ_EMBEDDER": "openai:bags", "RAGVIZ_MODEL_CONCURRENCY": "2"}
     for name, value in environment.items():

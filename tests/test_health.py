@@ -294,7 +294,6 @@ def test_quarantine_and_release_are_a_version_each_and_bring_the_status_back(wor
 
 
 def test_on_the_command_line(workspace_with_set, command_line, monkeypatch):
-    monkeypatch.setenv("RAGVIZ_HOME", str(workspace_with_set.settings.home))
     code, out, err = command_line("questions", "health", "asked", "--json")
     body = json.loads(out)
     assert (code, body["questions"], body["index"]) == (0, "asked", "index")

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from ragviz.backends.protocol import Index
-from ragviz.core.document import Chunk
 from ragviz.core.errors import DamagedIndex, SearchError
 from ragviz.core.ranking import Ranking
 from ragviz.models.vectors import Vectors
 from ragviz.retrieval.retrievers import hybrid
 from ragviz.workspace import open_index
+from tests.test_elastic import chunk
 
 Open = Callable[..., Index]
 NOTHING = Ranking((), ())
@@ -35,10 +35,6 @@ def opened(backend: str, request: pytest.FixtureRequest, tmp_path) -> Iterator[O
     yield open_one
     for index in indexes:
         index.drop()
-
-
-def chunk(chunk_id: str, text: str = "a text") -> Chunk:
-    return Chunk(chunk_id, "0123456789abcdef", 0, len(text), text, tokens=1)
 
 
 def fill(index: Index, ids: Sequence[str], vectors: Vectors, texts: Sequence[str] | None = None) -> None:

@@ -20,14 +20,10 @@ from ragviz.backends import generations as generations_module
 from ragviz.backends import local as files
 from ragviz.backends.exact import lower_bounds, nearest
 from ragviz.backends.local import LocalIndex
-from ragviz.core.document import Chunk
 from ragviz.core.errors import SearchError
 from ragviz.models.vectors import Vectors
 from ragviz.text.normal_form import terms
-
-
-def chunk(chunk_id: str, text: str = "a text") -> Chunk:
-    return Chunk(chunk_id, "0123456789abcdef", 0, len(text), text, tokens=1)
+from tests.test_elastic import chunk, units
 
 
 def add(writer: files.LocalWriter, texts: dict[str, str], seed: int = 0) -> None:
@@ -38,11 +34,6 @@ def fill(index: LocalIndex, texts: dict[str, str], seed: int = 0) -> None:
     writer = index.rebuild(8)
     add(writer, texts, seed)
     writer.publish(len(texts))
-
-
-def units(count: int, dims: int = 8, seed: int = 0) -> Vectors:
-    rows = np.random.default_rng(seed).standard_normal((count, dims))
-    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
 
 
 def generations(index: LocalIndex) -> list[str]:

@@ -8,9 +8,7 @@ import pytest
 
 from ragviz.core.document import Document
 from ragviz.core.question import Question
-from ragviz.core.settings import Settings
 from ragviz.questions import occurrences
-from ragviz.workspace import Workspace
 
 PUMPS = """# Pumps
 
@@ -118,14 +116,6 @@ def test_exact_places_are_those_of_a_slow_search():
 
 
 # On the command line
-
-
-@pytest.fixture
-def workspace(tmp_path, monkeypatch):
-    for name in ("ELASTICSEARCH_URL", "OPENAI_API_KEY", "OPENAI_BASE_URL", "RAGVIZ_DATABASE_URL"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("RAGVIZ_HOME", str(tmp_path / "home"))
-    return Workspace(Settings(_env_file=None))
 
 
 @pytest.fixture

@@ -97,8 +97,6 @@ def test_an_interval_of_no_width_decides_only_where_all_are_equal_or_the_test_ag
 @pytest.fixture
 def home(tmp_path, monkeypatch):
     """Eight questions about pumps and one that has no answer, asked by the words: seven found, and none of them."""
-    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "ELASTICSEARCH_URL", "RAGVIZ_DATABASE_URL"):
-        monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("RAGVIZ_HOME", str(tmp_path / "home"))
     monkeypatch.chdir(tmp_path)
     workspace = open_workspace()

@@ -34,7 +34,6 @@ def test_comments_are_kept_in_order(asked):
 
 
 def test_the_command_line_reviews_compares_and_takes_back(workspace, command_line, monkeypatch):
-    monkeypatch.setenv("RAGVIZ_HOME", str(workspace.settings.home))
     monkeypatch.setenv("RAGVIZ_PERSON", "Ann")
     store = workspace.store
     question_set = store.sets.add(store.corpora.add("notes").id, "asked")

@@ -98,7 +98,6 @@ def test_worked_by_hand(seed):
 @pytest.fixture
 def ragviz(workspace, command_line, monkeypatch):
     """The command line, on a corpus of four documents of three questions each, and one that nothing answers."""
-    monkeypatch.setenv("RAGVIZ_HOME", str(workspace.settings.home))
     corpus = workspace.store.corpora.add("notes")
     for name in "abcd":
         text = f"Pump {name} was replaced in May. It moves 40 litres. Its keeper is Ada."

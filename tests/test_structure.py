@@ -117,10 +117,3 @@ def test_a_csv_file_is_one_table():
         "Park;E;06:00",
     ]
     assert (found.key_values, found.lists, found.definitions) == ((), (), ())
-
-
-def table(*rows: str) -> tuple[tuple[str, ...], int]:
-    """Return the titles and the number of rows of a table with a rule below its first row."""
-    text = "\n".join([rows[0], "| --- " * (rows[0].count("|") - 1) + "|", *rows[1:]])
-    (found,) = structure(Document("", "", f"# Desk\n\n{text}\n", (), "en", "text/markdown", "", 0)).tables
-    return found.header, len(found.rows)

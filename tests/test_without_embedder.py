@@ -111,8 +111,6 @@ def test_retrievers_that_compare_vectors_are_refused_before_anything_is_made(
 @pytest.fixture
 def ragviz(command_line: Callable[..., CommandResult], monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     """Call the command line in this process: (exit code, standard output, standard error)."""
-    for name in ("ELASTICSEARCH_URL", "OPENAI_API_KEY", "OPENAI_BASE_URL", "RAGVIZ_DATABASE_URL"):
-        monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("RAGVIZ_HOME", str(tmp_path / "home"))
     monkeypatch.chdir(tmp_path)
     (tmp_path / "pumps.txt").write_text(TEXT, encoding="utf-8")

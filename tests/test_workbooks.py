@@ -1,24 +1,14 @@
 """Spreadsheets are read as they are shown; what is hidden, or has no value, is said."""
 
-import io
-import zipfile
-
 import pytest
 
 from ragviz.core.errors import InputError
 from ragviz.documents import parsing, tables_in, workbooks
 from ragviz.documents.number_formats import shown
+from tests.test_ingest import zipped
 
 MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 KINDS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
-
-
-def zipped(members):
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:
-        for name, text in members.items():
-            archive.writestr(name, text)
-    return buffer.getvalue()
 
 
 @pytest.mark.parametrize(
