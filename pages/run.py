@@ -111,7 +111,8 @@ def answering(start: RunConfig) -> dict[str, Any]:
     first = asdict(start) | chosen | {"model": start.model or settings.model}
     suffix = f"{chosen['answerer']}-{start.hash()}"
     rest = fields_in("answer", without=("answerer",))
-    return chosen | form.draw(rest, first, suffix, offered={"context": contexts_offered})
+    folded = ("temperature", "instructions")
+    return chosen | form.draw(rest, first, suffix, offered={"context": contexts_offered}, more=folded)
 
 
 def judging(start: RunConfig, answerer: str, *, pays: bool) -> tuple[dict[str, Any], float | None]:

@@ -55,7 +55,7 @@ def test_the_address_holds_the_grid_and_what_is_impossible_is_told(workspace):
 def test_the_choice_is_confirmed_on_test_once_and_said_so(workspace, question_set):
     sweeping.sweep(workspace, declared(workspace, question_set, k=[2, 1]))
     app = show("experiment", experiment="chunks")
-    assert "Chosen on the questions that it is reported on" in words(app)
+    assert "chosen on the questions that it is reported on" in words(app)
     button(app, "Confirm on test").click().run()
     worker.perform(workspace, workspace.store.jobs.all()[0].id)
     app = show("experiment", experiment="chunks")

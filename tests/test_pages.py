@@ -233,7 +233,7 @@ def test_a_finished_generation_says_how_many_questions_and_why_not_all(home: Pat
     assert (job.result["proposed"], job.result["limit"]) == (2, 5)
     shown = words(show("questions", corpus="rooms", set="made"))
     assert "2 questions generated into made" in shown
-    assert "2 usable of 5: the documents hold no more" in shown
+    assert "2 usable of 5: of the documents no more" in shown
     told = show("questions", corpus="rooms", set="made", tab="Generate")
     assert "2 of 5 planned questions exist" in words(told)
     assert "generated into made" not in words(show("questions", corpus="rooms", set="made", tab="Write"))

@@ -177,7 +177,7 @@ class RunConfig:
     depth: int = choice(
         50,
         "Depth",
-        "Chunks that are stored of each ranking: a target below it counts as missed.",
+        "Chunks that are stored of each ranking: evidence below it counts as missed.",
         "retrieve",
         low=1,
         high=1000,

@@ -136,7 +136,7 @@ def notes(result: Mapping[str, Any], most: int = NAMED) -> list[str]:
     >>> for line in notes(result):
     ...     print(line)
     4 usable of 9: missing are 5 bridge. Tries failed because: asked already (2). For more, add documents or ask for \
-other kinds.
+other types.
     1 question could not be verified: generating again tries it again.
     >>> print(*notes({"usable": 31, "limit": 50, "barren": 2, "generator": "extractive"}))
     31 usable of 50: of 2 documents no question could be made without a model, and of the others no more without \
@@ -152,7 +152,7 @@ repeating a template. Write some, import some, or connect a model.
         missing = ", ".join(f"{count:,} {TYPES[name].title}" for name, count in result["short"].items())
         why = plan_record.reason_words(result["reasons"], REASONS)
         tries = f"Tries failed because: {why}. " if why else ""
-        more = "For more, add documents or ask for other kinds."
+        more = "For more, add documents or ask for other types."
         lines.append(f"{usable:,} usable of {limit:,}: missing are {missing}. {tries}{more}")
     lines += unasked_words(result.get("nothing", {}), most)
     if failed := result.get("unverified", 0):

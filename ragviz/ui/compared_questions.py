@@ -161,12 +161,12 @@ def in_slices(shown: Compared) -> None:
     chosen = [each for each in found.slices if by in ("all", each.part.by)]
     st.html(STYLE)
     margin = shown.comparison.rule.margin(shown.metric)
-    beside.draw("slices", partial(_slices_figure, chosen, margin), partial(_slices_table, shown, chosen), widths=(1, 2))
+    beside.draw("slices", partial(_slices_figure, chosen, margin), partial(_slices_table, shown, chosen), widths=(2, 5))
     notes = [slices.several_words(found) if by in ("all", "document") else ""]
     notes.append(slices.clusters_words(replace(found, slices=tuple(chosen))))
     if any(each.part.by == "length" for each in chosen):
         notes.append("The length of a question is in words; each ideograph counts as one.")
-    st.caption(plain(" ".join(filter(None, notes))))
+    st.caption(plain(" ".join(filter(None, [*notes, "A row lists its questions."]))))
 
 
 def _slices_figure(chosen: list[Slice], margin: float) -> None:
@@ -221,7 +221,7 @@ def _slices_table(shown: Compared, chosen: list[Slice]) -> None:
         saved=lambda: slice_rows(chosen, distinct(shown.names, 60)), most=8, lines=2,  # a document's name may need two
         columns={"Divided by": 80, "Slice": 110, "n": 38, **{name: table.number(74, "%.2f") for name in short},
                  "Clusters": table.number(66, help="Documents; those that one question needs are one."),
-                 "Difference [95 % CI]": 126, "Verdict": 78, "p (adjusted)": table.text(54, label="p (adj.)")},
+                 "Difference [95 % CI]": 126, "Verdict": 95, "p (adjusted)": table.text(54, label="p (adj.)")},
         among=chosen, turn=_turn(), opened=lambda each: _list_slice(each.part.key),
     )  # fmt: skip
 

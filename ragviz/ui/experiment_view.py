@@ -57,7 +57,9 @@ def _draw(corpus: Corpus, experiment_id: str, *, active: bool) -> None:
             st.warning(plain(shown.lost))
         if presentation.shows(presentation.DO):
             if shown.test is None:
-                _reasons(conclusion)
+                _notes(conclusion)
+                if conclusion.leaning:
+                    st.caption(f":orange[▲] {plain(conclusion.leaning)}")
             else:
                 _sides(shown, shown.test)
             _actions(corpus, shown, active=active)
@@ -69,11 +71,9 @@ def _draw(corpus: Corpus, experiment_id: str, *, active: bool) -> None:
             st.caption(plain(f"Left out: {', '.join(names)}. {why}"))
 
 
-def _reasons(conclusion: Conclusion) -> None:
+def _notes(conclusion: Conclusion) -> None:
     if conclusion.notes:
         st.markdown("\n".join(f"- {plain(note)}" for note in conclusion.notes))
-    if conclusion.leaning:
-        st.caption(f":orange[▲] {plain(conclusion.leaning)}")
 
 
 def _sides(shown: Outcome, test: Conclusion) -> None:
@@ -81,10 +81,10 @@ def _sides(shown: Outcome, test: Conclusion) -> None:
         left, right = st.columns(2, gap="medium")
         with left, st.container(border=True):
             st.markdown(f"**On validation, where it was chosen:** {plain(shown.conclusion.sentence)}")
-            _reasons(shown.conclusion)
+            _notes(shown.conclusion)
         with right, st.container(border=True):
             st.markdown(f"**On test, once:** {plain(test.sentence)}")
-            _reasons(test)
+            _notes(test)
 
 
 def _actions(corpus: Corpus, shown: Outcome, *, active: bool) -> None:
