@@ -33,8 +33,7 @@ import numpy as np
 from scipy import stats as scipy_stats
 
 from ragviz.stats.clusters import Clusters, clusters_of, numbered
-from ragviz.stats.corrections import holm
-from ragviz.stats.differences import paired_differences
+from ragviz.stats.differences import holm, paired_differences
 from ragviz.stats.intervals import bands, percentiles, resampled_means
 
 SEVERAL = {"shares": (0.1, 1 / 3), "counts": (12, 30, 48)}

@@ -6,9 +6,8 @@ import pandas as pd
 import streamlit as st
 
 from ragviz.analysis.evaluate import KIND_TITLES
-from ragviz.core.question import Question
+from ragviz.core.question import SIDES, Question
 from ragviz.core.question_set import QuestionSet
-from ragviz.core.split import SIDES
 from ragviz.judging import banks
 from ragviz.models import requests
 from ragviz.questions import without_model

@@ -6,9 +6,8 @@ from itertools import combinations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragviz.analysis.brackets import brackets, unbeaten
 from ragviz.analysis.compare import Delta, Pair
-from ragviz.analysis.ties import Choice, Price, broken
+from ragviz.analysis.ties import Choice, Price, brackets, broken, unbeaten
 from ragviz.stats.differences import Difference
 
 UNDECIDED = Delta(

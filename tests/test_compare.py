@@ -17,7 +17,7 @@ from ragviz.core.document import Chunk, Span
 from ragviz.core.errors import NotFoundError, UsageError
 from ragviz.core.ranking import Ranking, Retrieved
 from ragviz.core.score import Score
-from ragviz.stats.corrections import benjamini_hochberg, holm
+from ragviz.stats.differences import benjamini_hochberg, holm
 
 GOLD = Chunk.make_id("d", 0, 5)
 

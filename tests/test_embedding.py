@@ -18,9 +18,9 @@ import pytest
 from ragviz.core.configuration import IndexConfig
 from ragviz.core.document import DocumentInfo
 from ragviz.core.errors import Cancelled, ModelError
-from ragviz.index import preview
 from ragviz.models import embedding, weights
 from ragviz.models.tokenizer import open_tokenizer
+from ragviz.retrieval import retrievers
 from tests.model_server import Memory
 
 NAME = weights.PACKAGED
@@ -316,5 +316,5 @@ def test_the_retriever_that_is_proposed(languages, embedder, retriever, why):
         DocumentInfo(code, "c", f"{code}.txt", "ok", 0, size, code, "", "", 9, (), "", 0.0)
         for code, size in languages.items()
     ]
-    name, said = preview.proposed(IndexConfig(embedder=embedder), documents)
+    name, said = retrievers.proposed(IndexConfig(embedder=embedder), documents)
     assert (name, said[: len(why)], bool(said)) == (retriever, why, bool(why))

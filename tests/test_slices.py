@@ -11,7 +11,7 @@ from ragviz.analysis.rules import Rule
 from ragviz.core.document import Span
 from ragviz.core.question import Question
 from ragviz.stats.clusters import clusters_of
-from ragviz.stats.corrections import benjamini_hochberg
+from ragviz.stats.differences import benjamini_hochberg
 
 RULE = Rule("mrr", 0.02, declared=True)
 

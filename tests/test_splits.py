@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragviz.core.document import Document, Span
-from ragviz.core.question import Question
-from ragviz.core.split import SIDES, Split
+from ragviz.core.question import SIDES, Question, Split
 from ragviz.questions import exchange, splits
 
 SHARES = st.floats(0.1, 0.9)

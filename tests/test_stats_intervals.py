@@ -13,10 +13,18 @@ from statsmodels.stats.multitest import multipletests
 
 from ragviz.core.call import Estimate
 from ragviz.stats.clusters import Clusters, independent_clusters, numbered
-from ragviz.stats.corrections import benjamini_hochberg, holm
-from ragviz.stats.differences import Difference, corrected, paired_difference, paired_differences
+from ragviz.stats.differences import (
+    Difference,
+    Needed,
+    benjamini_hochberg,
+    corrected,
+    detectable,
+    holm,
+    needed,
+    paired_difference,
+    paired_differences,
+)
 from ragviz.stats.intervals import bands, estimate, estimates, moments, quantiles
-from ragviz.stats.power import Needed, detectable, needed
 
 
 def test_no_values():

@@ -9,11 +9,10 @@ from ragviz.core.call import Paid
 from ragviz.core.configuration import IndexConfig, RunConfig
 from ragviz.core.document import Chunk, Document, Page, Span
 from ragviz.core.errors import Deleted, NotFoundError, ServiceError, UsageError
-from ragviz.core.question import Question
+from ragviz.core.question import Question, Split
 from ragviz.core.ranking import Ranking, Retrieved
 from ragviz.core.recording import Recording
 from ragviz.core.score import Score
-from ragviz.core.split import Split
 from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.store import database, schema
 from ragviz.store.store import Store, open_store

@@ -8,9 +8,8 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from ragviz.core.errors import UsageError
-from ragviz.core.question import Question
+from ragviz.core.question import Question, Split
 from ragviz.core.question_set import Edit
-from ragviz.core.split import Split
 from ragviz.questions import authoring, versions
 from ragviz.store import schema
 from ragviz.workspace import Workspace

@@ -9,9 +9,9 @@ from ragviz.analysis.risk_coverage import Cases
 from ragviz.analysis.what_if import Choices
 from ragviz.core.configuration import IndexConfig, RunConfig
 from ragviz.core.errors import UsageError
+from ragviz.core.question import Split
 from ragviz.core.ranking import Ranking, Retrieved
 from ragviz.core.settings import Settings
-from ragviz.core.split import Split
 from ragviz.documents import corpora
 from ragviz.index import indexing
 from ragviz.metrics import rank_metrics

@@ -34,10 +34,18 @@ from ragviz.core.errors import NotFoundError, UsageError
 from ragviz.metrics.rank_metrics import Floats
 from ragviz.metrics.registry import METRICS, OWN, REGISTRY, label, shown_in
 from ragviz.questions import without_model
-from ragviz.stats import power
 from ragviz.stats.clusters import Clusters, clusters_of
-from ragviz.stats.corrections import benjamini_hochberg, holm
-from ragviz.stats.differences import ALPHA, Difference, corrected, paired_differences
+from ragviz.stats.differences import (
+    ALPHA,
+    Difference,
+    Needed,
+    benjamini_hochberg,
+    corrected,
+    detectable,
+    holm,
+    needed,
+    paired_differences,
+)
 from ragviz.stats.intervals import estimates
 from ragviz.stats.missing import Missing, missing
 from ragviz.stats.standings import Standing, standings
@@ -66,7 +74,7 @@ class Delta:
     p_equivalent: float | None
     verdict: Verdict
     detectable: float | None
-    needed: power.Needed | None
+    needed: Needed | None
     missing: Missing | None = None
 
     @property
@@ -560,8 +568,8 @@ def adjusted(tests: Sequence[Tested], rule: Rule, method: Literal["holm", "fdr_b
                 p_adjusted=p,
                 p_equivalent=p_equivalent,
                 verdict=verdict_of(test.label, difference, p, p_equivalent),
-                detectable=power.detectable(difference),
-                needed=power.needed(difference, margin, tests=len(raw)),
+                detectable=detectable(difference),
+                needed=needed(difference, margin, tests=len(raw)),
             )
         )
     return deltas

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ragviz.analysis import brackets, ties
+from ragviz.analysis import ties
 from ragviz.analysis.compare import Comparison, Pair, pairs, ranking_by
 from ragviz.analysis.rules import direction
 from ragviz.analysis.ties import By, Choice, Price
@@ -48,10 +48,10 @@ def leaderboard(
     """
     order = tuple(comparison.runs[place] for place in ranking_by(comparison, metric))
     found = found or pairs(comparison, metric)
-    preferred = brackets.contenders(comparison.runs, found)
+    preferred = ties.contenders(comparison.runs, found)
     tied = tuple(run for run in order if run in preferred)
     fronts = {by: front_by(comparison, metric, prices, by) for by in telling(prices)}
-    groups = tuple(brackets.brackets(order, found))
+    groups = tuple(ties.brackets(order, found))
     return Leaderboard(metric, order, groups, tied, ties.broken(tied, prices), fronts)
 
 

@@ -25,7 +25,7 @@ with lazy.loading_when_used():
         options,
         rescue_commands,
         results_commands,
-        run_commands,
+        runs_commands,
         targets_commands,
         verification_commands,
         versions_commands,
@@ -107,9 +107,9 @@ def list_jobs(
     console.show(listed, as_json, lambda: console.table(("job", "status", "what", "progress", "note"), rows))
 
 
-app.command("run", cls=options.DeclaredCommand)(run_commands.run_questions)
-app.command("judge")(run_commands.judge)
-app.command("rejudge")(run_commands.rejudge)
+app.command("run", cls=options.DeclaredCommand)(runs_commands.run_questions)
+app.command("judge")(runs_commands.judge)
+app.command("rejudge")(runs_commands.rejudge)
 app.command("results")(results_commands.results)
 app.command("sweep", cls=options.DeclaredCommand)(experiments_commands.sweep)
 app.command("confirm")(experiments_commands.confirm)

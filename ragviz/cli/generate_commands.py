@@ -10,7 +10,7 @@ import typer
 
 from ragviz.cli import console, options
 from ragviz.cli.console import DryRun, Json
-from ragviz.cli.run_commands import show_forecast
+from ragviz.cli.runs_commands import show_forecast
 from ragviz.core.document import Corpus
 from ragviz.core.errors import UsageError
 from ragviz.core.question import GeneratorName

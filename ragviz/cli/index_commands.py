@@ -130,7 +130,7 @@ def _preview_body(
 
 
 def _warn_of_languages(config: IndexConfig, documents: Sequence[DocumentInfo]) -> None:
-    console.warn(preview.language_warning(config, documents))
+    console.warn(retrievers.language_warning(config, documents))
 
 
 def _draw_preview(body: Mapping[str, Any], characters: int, *, embeds: bool) -> None:

@@ -14,9 +14,8 @@ from ragviz.cli import asked_commands, console, exchange_commands, generate_comm
 from ragviz.cli.console import Json
 from ragviz.core.document import Evidence
 from ragviz.core.errors import UsageError
-from ragviz.core.question import Question, QuestionStatus, QuestionStyle, QuestionType
+from ragviz.core.question import SIDES, Question, QuestionStatus, QuestionStyle, QuestionType, Split
 from ragviz.core.question_set import Edit, QuestionSet
-from ragviz.core.split import SIDES, Split
 from ragviz.questions import authoring, interchange, occurrences, question_types, sets, splits, staleness
 from ragviz.service import question_verbs
 from ragviz.store import schema

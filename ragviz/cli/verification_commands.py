@@ -9,7 +9,7 @@ import typer
 from ragviz.cli import console
 from ragviz.cli.console import DryRun, Json
 from ragviz.cli.questions_commands import questions_app
-from ragviz.cli.run_commands import show_forecast
+from ragviz.cli.runs_commands import show_forecast
 from ragviz.generation import verifying
 from ragviz.service import question_verbs
 

@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 from ragviz.core.digests import digest
 from ragviz.core.fields import choice, fields_of
+from ragviz.core.question import Side
 from ragviz.core.recording import AnswererName, ContextKind, Knows
-from ragviz.core.split import Side
 
 Backend = Literal["local", "elasticsearch"]
 RetrieverName = str

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ragviz.core.configuration import IndexConfig, RunConfig
-from ragviz.core.split import Side
+from ragviz.core.question import Side
 
 Quantity = Literal["tokens", "dollars", "seconds", "refusals"]
 """What a guardrail bounds, on average over the questions: tokens read, dollars, seconds, the share that is refused."""

@@ -1,4 +1,4 @@
-"""A question with its gold evidence."""
+"""A question with its gold evidence, and the split of its set into a validation and a test side."""
 
 from __future__ import annotations
 
@@ -6,7 +6,24 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ragviz.core.document import Evidence
-from ragviz.core.split import Side
+
+Side = Literal["validation", "test"]
+"""A side of a split: what is chosen is chosen on "validation", what is reported of the choice is measured on "test"."""
+SIDES: tuple[Side, ...] = ("validation", "test")
+SplitKind = Literal["stratified", "grouped", "imported"]
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """How the questions of a set were divided into validation and test.
+
+    `share` is that of validation; it and the seed are None where the sides were read from a file ("imported").
+    """
+
+    kind: SplitKind
+    share: float | None = None
+    seed: int | None = None
+
 
 GeneratorName = Literal["extractive", "model"]
 """Programs whose judged runs can be imported."""

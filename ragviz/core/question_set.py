@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ragviz.core.question import ASKED, Question
-from ragviz.core.split import Split
+from ragviz.core.question import ASKED, Question, Split
 
 
 @dataclass(frozen=True, slots=True)

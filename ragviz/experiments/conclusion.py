@@ -11,11 +11,10 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from ragviz.analysis import ties
-from ragviz.analysis.brackets import unbeaten_among
 from ragviz.analysis.compare import Comparison, Delta, pairs
 from ragviz.analysis.comparison_words import clause
 from ragviz.analysis.rules import direction
-from ragviz.analysis.ties import Choice, Price
+from ragviz.analysis.ties import Choice, Price, unbeaten_among
 from ragviz.core.experiment import Experiment, Guardrail, Quantity
 from ragviz.metrics.registry import title_of
 from ragviz.questions import without_model

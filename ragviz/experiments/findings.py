@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ragviz.analysis import brackets, evaluate
+from ragviz.analysis import evaluate, ties
 from ragviz.analysis.compare import Comparison, Delta, pairs, ranking_by
 from ragviz.analysis.ties import Price
 from ragviz.core.call import Estimate
@@ -188,7 +188,7 @@ class Outcome:
             return ""
         primary = self.experiment.rule.primary
         order = [self.comparison.runs[place] for place in ranking_by(self.comparison, primary)]
-        return brackets.apart_words(order, pairs(self.comparison, primary))
+        return ties.apart_words(order, pairs(self.comparison, primary))
 
 
 def outcome_of(workspace: Workspace, experiment: Experiment) -> Outcome:

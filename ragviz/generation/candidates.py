@@ -23,7 +23,7 @@ from ragviz.generation.phrasing import Heading, Phrasing, Wording
 from ragviz.generation.sections import SEPARATOR, title_of
 from ragviz.generation.structure import KeyValue, ListPlace, Row, Table, structure
 from ragviz.text import segmentation
-from ragviz.text.stems import content_words, stem
+from ragviz.text.words import content_words, stem
 
 LONGEST = 1500
 """Characters of what tells how something is done, and of a list, from the heading on, at most."""

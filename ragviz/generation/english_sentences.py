@@ -12,7 +12,7 @@ from ragviz.core.document import Word
 from ragviz.core.question import QuestionType
 from ragviz.generation.phrasing import Asked, Phrasing
 from ragviz.text import words
-from ragviz.text.stems import content_words
+from ragviz.text.words import content_words
 
 _ODD = re.compile(r"[?!:;()\[\]{}<>\"“”=|`*#→]| [–—-] |https?:|\.\.\.|…|\w_\w")
 _OPENS_LISTED = (

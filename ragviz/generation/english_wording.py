@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from ragviz.generation import english_sentences
 from ragviz.generation.phrasing import Asked, Heading, Phrasing, phrasings
 from ragviz.text import words
-from ragviz.text.stems import content_words
+from ragviz.text.words import content_words
 
 NUMBERING = re.compile(
     r"^(?:(?:chapter|section|part|step|article|appendix|annex|phase|tip|rule|question|q|module|lesson|unit)"

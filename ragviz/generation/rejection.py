@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from ragviz.core.question import Question
 from ragviz.text import segmentation
-from ragviz.text.stems import content_words, stem
+from ragviz.text.words import content_words, stem
 
 _REFERS = re.compile(
     r"\baccording to\b|\bas (?:mentioned|described|stated|shown|noted|listed|discussed) (?:above|below|here|earlier)\b"

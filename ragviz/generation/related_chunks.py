@@ -12,7 +12,7 @@ from ragviz.core.digests import digest
 from ragviz.core.document import Chunk
 from ragviz.generation.indexed_documents import IndexedDocuments
 from ragviz.generation.sections import SEPARATOR
-from ragviz.text.stems import content_words, stem
+from ragviz.text.words import content_words, stem
 
 RARE = 5
 """Chunks that hold a word at most which relates them."""

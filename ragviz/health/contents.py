@@ -15,8 +15,7 @@ from ragviz.health.material import Material
 from ragviz.metrics.registry import label
 from ragviz.questions.question_types import TYPE_TITLES
 from ragviz.runs import measurements
-from ragviz.stats import power
-from ragviz.stats.differences import paired_differences
+from ragviz.stats.differences import detectable, paired_differences
 from ragviz.text.counts import counted
 from ragviz.workspace import Workspace
 
@@ -80,7 +79,7 @@ def sensitivity(workspace: Workspace, runs: Sequence[Run]) -> tuple[float | None
     name = label("recall", k)
     differences = np.array([[second.scores[name][right] - first.scores[name][left]] for left, right in rows])
     [difference] = paired_differences(differences, first.clusters.take([left for left, _ in rows]))
-    return power.detectable(difference), name
+    return detectable(difference), name
 
 
 def verdict(contents: Contents) -> tuple[str, ...]:

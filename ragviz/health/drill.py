@@ -10,6 +10,8 @@ Nothing of the index, its documents and its runs is changed.
 from __future__ import annotations
 
 import math
+import random
+import re
 import time
 from collections import defaultdict
 from collections.abc import Collection, Sequence
@@ -28,7 +30,6 @@ from ragviz.core.progress import Progress, silent
 from ragviz.core.question import Question
 from ragviz.core.question_set import QuestionSet
 from ragviz.core.ranking import Ranking
-from ragviz.health.wordings import wordings
 from ragviz.metrics.registry import label
 from ragviz.models.requests import Spending
 from ragviz.retrieval import search
@@ -37,6 +38,38 @@ from ragviz.runs import contexts
 from ragviz.stats.clusters import Clusters
 from ragviz.stats.differences import paired_differences
 from ragviz.workspace import Workspace
+
+_WORDS = re.compile(r"\S+")
+FEWEST = 4
+"""Words from which on one is left out; a text of fewer, or without blanks, is changed by its characters."""
+
+
+def wordings(text: str, count: int, key: str) -> list[str]:
+    """Return the text itself and `count` others, drawn by `key`, which may repeat; a text of one character has none.
+
+    >>> wordings("How many days of leave are there?", 2, "q2")
+    ['How many days of leave are there?', 'How many of leave are there?', 'How mayn days of leave are there?']
+    """
+    draw = random.Random(key)  # noqa: S311 - nothing secret
+    return [text, *(_other(text, draw) for _ in range(count))]
+
+
+def _other(text: str, draw: random.Random) -> str:
+    words = list(_WORDS.finditer(text))
+    if len(words) >= FEWEST and draw.random() < 0.5:
+        left_out = draw.choice(words[:-1])  # the last one holds the question mark
+        return text[: left_out.start()] + text[left_out.end() :].lstrip()
+    pairs = ((at, text[at], text[at + 1]) for at in range(len(text) - 1))
+    places = [  # different letters, not the first ones of a word
+        at
+        for at, one, two in pairs
+        if one.isalpha() and two.isalpha() and one != two and at > 0 and (text[at - 1].isalpha() or not one.isascii())
+    ]
+    if not places:
+        return text
+    at = draw.choice(places)
+    return text[:at] + text[at + 1] + text[at] + text[at + 2 :]
+
 
 Floats = NDArray[np.float64]
 Groups = Sequence[Sequence[str]]

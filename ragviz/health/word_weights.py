@@ -11,7 +11,7 @@ from functools import lru_cache
 from itertools import combinations
 
 from ragviz.text.numerals import numbers
-from ragviz.text.stems import content_words, stem
+from ragviz.text.words import content_words, stem
 
 OPERANDS = 12
 _YES_NO = frozenset(["yes", "no", "true", "false", "是", "否", "是的", "不是", "对", "不对", "可以", "不可以"])

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ragviz.core.configuration import IndexConfig, RetrieverName
+from ragviz.core.configuration import IndexConfig
 from ragviz.core.document import Chunk, Document, DocumentInfo
 from ragviz.index import chunking, indexing
-from ragviz.models import weights
 from ragviz.store import stored_calls
-from ragviz.text import language
 from ragviz.workspace import Workspace
 
 SAMPLE = 300_000
@@ -68,57 +65,6 @@ def cuts(
     chunking.check(config)
     split = indexing.splitter(config)
     return {d.id: split(_shortened(d, most)) for d in workspace.store.documents.texts(corpus_id, ids)}
-
-
-FEW, MANY = 0.1, 0.15
-"""Shares of a corpus that the embedder was not trained on: from `FEW` on BM25 helps the vectors, from `MANY` on text in
-letters that it does not read they do harm.
-
-XQuAD's Chinese passages and questions by all-MiniLM-L6-v2, recall@3: knn 0.38, hybrid 0.62, BM25 1.00. Among English
-passages of XQuAD and CLAP NQ, questions in proportion, hybrid was best up to a share of 0.09, BM25 from 0.15 on.
-"""
-
-
-def proposed(config: IndexConfig, documents: Sequence[DocumentInfo]) -> tuple[RetrieverName, str]:
-    """Return the retriever that suits the embedder to the languages of the documents, and why it is not the usual one.
-
-    "" for the usual one: knn, of an index without an embedder bm25. Documents whose language was not detected ("und")
-    do not count.
-    """
-    trained_for = weights.languages_of(config.embedder)
-    if trained_for is None:
-        return "knn" if config.embedder else "bm25", ""
-    sizes = Counter[str]()
-    for d in documents:
-        if d.status == "ok" and d.language != "und":
-            sizes[d.language] += d.characters * language.DENSE.get(d.language, 1)
-    other = [code for code, _ in sizes.most_common() if code not in trained_for]
-    share = sum(sizes[code] for code in other) / max(sizes.total(), 1)
-    strange = sum(sizes[code] for code in other if code not in language.LATIN) / max(sizes.total(), 1)
-    if share < FEW:
-        return "knn", ""
-    names = " and ".join(language.NAMES.get(code, code) for code in other[:2]) + " and others" * (len(other) > 2)
-    retriever: RetrieverName = "bm25" if strange >= MANY else "hybrid"
-    return retriever, f"{share:.0%} of the text is {names}, which {config.embedder} was not trained on"
-
-
-def language_warning(config: IndexConfig, documents: Sequence[DocumentInfo]) -> str:
-    """Say which documents are not in a language that the embedder was trained for; "" for none, or where not known.
-
-    Documents whose language was not detected ("und") do not count. One line; document names are as they are.
-    """
-    retriever, why = proposed(config, documents)
-    if why:
-        return f"{why}: search by {retriever}, or choose a multilingual embedder."
-    trained_for = weights.languages_of(config.embedder)
-    other = [d for d in documents if d.status == "ok" and d.language not in ("und", *(trained_for or ()))]
-    if trained_for is None or not other:
-        return ""
-    languages = ", ".join(
-        language.NAMES.get(code, code) for code, _ in Counter(d.language for d in other).most_common()
-    )
-    named = other[0].name if len(other) == 1 else f"{other[0].name} and {len(other) - 1:,} more"
-    return f"{config.embedder} was not trained on the language of {named} ({languages}): find them by bm25 or hybrid."
 
 
 def _shortened(document: Document, most: int) -> Document:

@@ -12,26 +12,28 @@ its results, and can stop it. Errors are `RagvizError`s: a sentence with the val
 
 from __future__ import annotations
 
+import inspect
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, TypeVar
 
 import pandas as pd
 
 from ragviz.core.configuration import IndexConfig, RunConfig
 from ragviz.core.endpoint_choices import Endpoint
 from ragviz.core.errors import InputError, RowErrors, UsageError
+from ragviz.core.fields import Field, fields_of
 from ragviz.core.job import NewJob
 from ragviz.core.progress import Progress, silent
 from ragviz.core.question import GeneratorName, QuestionStyle, QuestionType
 from ragviz.documents import corpora
 from ragviz.experiments import grid
 from ragviz.jobs import worker
-from ragviz.library.arguments import with_choices_of
 from ragviz.library.display import Shown, watched
 from ragviz.library.project_results import Comparison, Documents, Experiment, Index, QuestionSet, Run
 from ragviz.questions import exchange, staleness
@@ -43,6 +45,37 @@ from ragviz.store import database
 from ragviz.targets import logged_file
 from ragviz.targets.callables import Called
 from ragviz.workspace import Workspace, open_workspace
+
+Made = TypeVar("Made")
+
+
+def with_choices_of(record: type) -> Callable[[Callable[..., Made]], Callable[..., Made]]:
+    """Give a method an argument for each choice of a configuration, with its explanation; None is as if not given."""
+    fields = {name: field for name, field in fields_of(record).items() if field.group}
+
+    def declare(method: Callable[..., Made]) -> Callable[..., Made]:
+        @wraps(method)
+        def called(*given: Any, **named: Any) -> Made:
+            return method(*given, **{name: value for name, value in named.items() if value is not None})
+
+        signature = inspect.signature(method)
+        own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+        chosen = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=field.type)
+            for name, field in fields.items()
+        ]
+        called.__dict__["__signature__"] = signature.replace(parameters=[*own, *chosen])
+        words = "\n".join(f"    {name}: {_explained(field)}" for name, field in fields.items())
+        called.__doc__ = f"{inspect.cleandoc(method.__doc__ or '')}\n\nChoices:\n{words}\n"
+        return called
+
+    return declare
+
+
+def _explained(field: Field) -> str:
+    known = f" One of {', '.join(map(repr, field.known()))}." if field.known() else ""
+    return f"{field.help or field.label + '.'}{known} Default: {field.unset or repr(field.default)}."
+
 
 PathLike = str | os.PathLike[str]
 

@@ -46,8 +46,7 @@ from ragviz.core.digests import digest
 from ragviz.core.document import Chunk, Document, Evidence, Span
 from ragviz.core.errors import InputError, UsageError
 from ragviz.core.progress import Progress, silent
-from ragviz.core.question import LONGEST_ID, Question, QuestionKind, QuestionStatus, QuestionStyle, QuestionType
-from ragviz.core.split import Side
+from ragviz.core.question import LONGEST_ID, Question, QuestionKind, QuestionStatus, QuestionStyle, QuestionType, Side
 from ragviz.documents import tables_in
 from ragviz.questions.formats.located import PLACES, located
 from ragviz.text import language, quotes

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from ragviz.core.configuration import Run
 from ragviz.core.document import Corpus
 from ragviz.core.errors import UsageError
+from ragviz.core.question import SIDES, Split
 from ragviz.core.question_set import QuestionSet
-from ragviz.core.split import SIDES, Split
 from ragviz.judging import banks
 from ragviz.questions import splits
 from ragviz.workspace import Workspace

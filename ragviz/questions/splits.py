@@ -16,9 +16,8 @@ from typing import get_args
 
 from ragviz.core.digests import digest
 from ragviz.core.errors import UsageError
-from ragviz.core.question import Question, QuestionKind
+from ragviz.core.question import SIDES, Question, QuestionKind, Side, Split
 from ragviz.core.question_set import QuestionSet
-from ragviz.core.split import SIDES, Side, Split
 from ragviz.text.counts import counted
 
 KINDS: Mapping[str, str] = {

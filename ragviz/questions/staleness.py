@@ -30,7 +30,7 @@ from ragviz.text.counts import agreed, counted
 from ragviz.text.denial import denies
 from ragviz.text.markup import shortened
 from ragviz.text.numerals import stated_numbers
-from ragviz.text.stems import content_words, stem
+from ragviz.text.words import content_words, stem
 
 REASON = "stale evidence: "
 """Beginning of the reason of a question that was set aside, before the text that is gone."""

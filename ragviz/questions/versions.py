@@ -10,7 +10,7 @@ from ragviz.core.errors import UsageError
 from ragviz.core.question import Question
 from ragviz.core.question_set import Edit, QuestionChange, QuestionSet, SetVersion
 from ragviz.store.store import Store
-from ragviz.store.stored_versions import RESTORE, UNDO
+from ragviz.store.stored_questions import RESTORE, UNDO
 from ragviz.text.former_documents import UNKNOWN
 
 FIELDS = {

@@ -13,8 +13,7 @@ from ragviz.core.experiment import Guardrail, Quantity
 from ragviz.experiments.conclusion import TITLES, Conclusion, amount_words
 from ragviz.metrics.registry import title_of
 from ragviz.report import style
-from ragviz.report.elements import Html, element, table
-from ragviz.report.facts import estimate_fact, fact
+from ragviz.report.elements import Html, element, estimate_fact, fact, table
 
 MARKS = {"ship": ("▲", "ship"), "do not ship": ("▼", "no"), "undecided": ("○", "")}
 """Decision → its sign, which is there beside the colour, and the class of the card."""

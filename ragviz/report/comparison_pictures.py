@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from ragviz.analysis import brackets, compare, comparison_words, points
+from ragviz.analysis import compare, comparison_words, points, ties
 from ragviz.analysis.compare import Comparison, MetricRow, headline, pairs
 from ragviz.core.configuration import Run
 from ragviz.metrics.registry import METRICS, title_of
@@ -58,14 +58,14 @@ def _leaderboard(comparison: Comparison, figures: Figures) -> Html:
     order = compare.ranking_by(comparison, metric)
     at = {comparison.runs[place]: place_of for place_of, place in enumerate(order)}
     found = pairs(comparison, metric)
-    joined = [[at[run] for run in group] for group in brackets.brackets(list(at), found)]
+    joined = [[at[run] for run in group] for group in ties.brackets(list(at), found)]
     ranks = [comparison_words.rank_words(each) for each in compare.standings_by(comparison, metric, found)]
     ranks = ranks or [""] * len(names)
     rows = [leaderboard_plots.Row(names[place], place, row.estimates[place], ranks[place]) for place in order]
     figure = leaderboard_plots.leaderboard(rows, joined, x_title=f"{title_of(metric)} (0 to 1)")
     note = "◆ is the baseline. Lines are 95 % intervals; runs in one bracket cannot be separated."
     if len(names) > 2:
-        note += f" {brackets.apart_words(list(at), found)} {comparison_words.ranks_meaning(comparison)}"
+        note += f" {ties.apart_words(list(at), found)} {comparison_words.ranks_meaning(comparison)}"
     return figures.add(figure, f"{title_of(metric)} of each run", note)
 
 

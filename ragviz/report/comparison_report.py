@@ -15,8 +15,7 @@ from ragviz.experiments import conclusion, findings
 from ragviz.metrics.registry import title_of
 from ragviz.report import appendix, comparison_pictures, telling
 from ragviz.report.change_card import Decided, card
-from ragviz.report.elements import Html, element, table
-from ragviz.report.facts import mean_cells
+from ragviz.report.elements import Html, element, mean_cells, table
 from ragviz.report.html_file import Figures, Section, document
 from ragviz.runs import comparisons, judgements, measurements, moved_questions
 from ragviz.workspace import Workspace

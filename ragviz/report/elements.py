@@ -1,10 +1,11 @@
-"""HTML made of elements: whatever is not made here is escaped, so that no text becomes markup."""
+"""HTML made of elements: what is not made here is escaped, so that no text becomes markup. No mean stands bare."""
 
 from __future__ import annotations
 
 import html
 from collections.abc import Iterable, Sequence
 
+from ragviz.core.call import Estimate
 from ragviz.text.markup import visible
 
 VOID = ("br", "hr", "meta", "col")
@@ -79,3 +80,22 @@ def table(
         ),
         class_=f"table {class_}".strip(),
     )
+
+
+def fact(title: str, value: str, note: str = "") -> Html:
+    """Return a number with its name and what it rests on."""
+    return element("div", element("dt", title), element("dd", value, element("small", note) if note else None))
+
+
+def estimate_fact(title: str, estimate: Estimate) -> Html:
+    """Return a mean with its interval and n."""
+    if estimate.mean is None:
+        return fact(title, "–", "no question is scored")
+    return fact(title, f"{estimate.mean:.2f}", f"{estimate.interval_words()}, n = {estimate.n:,}")
+
+
+def mean_cells(estimate: Estimate) -> tuple[str, str, str]:
+    """Return mean, interval and n, each a cell of a row."""
+    if estimate.mean is None:
+        return "–", "", f"{estimate.n:,}"
+    return f"{estimate.mean:.3f}", estimate.interval_words(3), f"{estimate.n:,}"

@@ -11,8 +11,7 @@ from ragviz.experiments.findings import Outcome
 from ragviz.metrics.registry import title_of
 from ragviz.report import appendix, comparison_report
 from ragviz.report.change_card import Decided
-from ragviz.report.elements import Html, element, table
-from ragviz.report.facts import mean_cells
+from ragviz.report.elements import Html, element, mean_cells, table
 from ragviz.report.html_file import Figures, Section, document
 from ragviz.runs import comparisons
 from ragviz.workspace import Workspace

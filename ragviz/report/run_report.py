@@ -15,8 +15,7 @@ from ragviz.core.question import Question
 from ragviz.metrics.registry import METRICS, label, shown_in, title_of
 from ragviz.questions import without_model
 from ragviz.report import appendix, curve_plots, plots, telling
-from ragviz.report.elements import Html, element, table
-from ragviz.report.facts import estimate_fact, fact, mean_cells
+from ragviz.report.elements import Html, element, estimate_fact, fact, mean_cells, table
 from ragviz.report.html_file import Figures, Section, document
 from ragviz.runs import exports, judgements, measurements, overviews, replays, rescue_words
 from ragviz.runs.judgements import Judgement

@@ -12,7 +12,7 @@ from ragviz.core.errors import UsageError
 from ragviz.core.fields import fields_of
 from ragviz.core.job import NewJob
 from ragviz.core.question_set import QuestionSet
-from ragviz.index import preview
+from ragviz.retrieval import retrievers
 from ragviz.runs import choices, running, searched_again
 from ragviz.runs.searched_again import Part
 from ragviz.targets import fitting, logged_file
@@ -49,7 +49,7 @@ def configured(
 
 def proposed(workspace: Workspace, index: IndexInfo) -> tuple[RetrieverName, str]:
     """Return the retriever that suits an index, and why it is not the usual one; raises nothing, asks no model."""
-    return preview.proposed(index.config, workspace.store.documents.all(index.corpus_id))
+    return retrievers.proposed(index.config, workspace.store.documents.all(index.corpus_id))
 
 
 def make(workspace: Workspace, name: str, config: RunConfig, budget: float | None = None) -> NewJob:

@@ -1,11 +1,17 @@
-"""Paired differences between two sides over the same questions: interval, test, equivalence, on one standard error."""
+"""Paired differences between two sides over the same questions: interval, test, equivalence, on one standard error.
+
+Their p-values adjusted for the number of tests; what they can detect, and how many more questions would settle them.
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from statistics import NormalDist
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ragviz.core.errors import UsageError
 from ragviz.stats.clusters import Clusters, Floats, checked
@@ -133,3 +139,106 @@ def _t_test(known: Moments, count: int) -> Floats:
     far = np.divide(np.abs(known.mean), known.error, out=np.zeros_like(known.mean), where=spread)
     flips = np.where(known.mean == 0, 1.0, 2.0 ** (1 - count))
     return np.where(spread, 2 * stdtr(known.freedom, -far), flips)
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Holm's adjusted p-values, in the order given: below 0.05 holds for all of them together.
+
+    >>> [round(p, 3) for p in holm([0.01, 0.04, 0.03])]
+    [0.03, 0.06, 0.06]
+    """
+    ordered, order = _ascending(p_values)
+    stepped = np.maximum.accumulate(ordered * np.arange(len(ordered), 0, -1))
+    return _restored(stepped, order)
+
+
+def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
+    """Benjamini and Hochberg's adjusted p-values: of those at most 0.05, one in twenty is expected to be chance.
+
+    >>> [round(p, 3) for p in benjamini_hochberg([0.01, 0.04, 0.03])]
+    [0.03, 0.04, 0.04]
+    """
+    ordered, order = _ascending(p_values)
+    count = len(ordered)
+    stepped = np.minimum.accumulate((ordered * count / np.arange(1, count + 1))[::-1])[::-1]
+    return _restored(stepped, order)
+
+
+def _ascending(p_values: Sequence[float]) -> tuple[Floats, NDArray[np.int64]]:
+    """Return p-values from the least, and the place of each among those given."""
+    given = np.asarray(p_values, dtype=np.float64)
+    order = np.argsort(given, kind="stable")
+    return given[order], order
+
+
+def _restored(stepped: Floats, order: NDArray[np.int64]) -> list[float]:
+    """Return adjusted p-values, at most 1, in the order in which they were given."""
+    adjusted = np.empty(len(stepped))
+    adjusted[order] = np.minimum(stepped, 1.0)
+    return [float(p) for p in adjusted]
+
+
+_ROUNDING = 1e-9
+_TOO_MANY = 1_000_000
+"""Times as many questions: nobody asks them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Needed:
+    """Questions and documents beyond those there are, which would probably settle a comparison.
+
+    Where documents are not known, `documents` counts clusters.
+    """
+
+    questions: int
+    documents: int
+
+
+def detectable(difference: Difference, *, power: float = 0.8, alpha: float = 0.05) -> float | None:
+    """Smallest true mean difference that questions and documents like these would show with probability `power`.
+
+    Two-sided test at `alpha`, normal approximation. None when the spread is unknown.
+    """
+    return _reach(power, alpha) * difference.error if difference.error > 0 else None
+
+
+def needed(
+    difference: Difference, margin: float, *, power: float = 0.8, alpha: float = 0.05, tests: int = 1
+) -> Needed | None:
+    """Return what would settle a comparison with probability `power`, if its true mean is the one seen.
+
+    It is settled by a difference shown at `alpha` ÷ `tests`, or by equivalence within ± `margin` at the same level (two
+    one-sided tests), whichever takes less; `tests` is the number of comparisons that are corrected together. Normal
+    approximation. Further documents are as large and as different as those there are; where `difference` says nothing
+    about other documents, further questions are about these. None when the spread is unknown, or when it would take
+    `_TOO_MANY` times as many.
+    """
+    if difference.mean is None or difference.error <= 0:
+        return None
+    level, mean = alpha / tests, abs(difference.mean)
+    shown = (_reach(power, level) * difference.error / mean) ** 2 if mean > 1e-12 else math.inf
+    times = min(shown, _times_equivalent(mean / difference.error, margin / difference.error, power, level))
+    if times > _TOO_MANY:
+        return None
+    more = max(times - 1, 0.0)
+    documents = (difference.documents or difference.clusters) if difference.generalises else 0
+    return Needed(*(math.ceil(more * count - _ROUNDING) for count in (difference.n, documents)))
+
+
+def _times_equivalent(mean: float, margin: float, power: float, alpha: float) -> float:
+    """Return how many times as many questions show equivalence; `mean` and `margin` are in standard errors."""
+    if mean >= margin:
+        return math.inf
+    normal = NormalDist()
+    below, above = 0.0, (normal.inv_cdf(1 - alpha) + normal.inv_cdf((1 + power) / 2)) / (margin - mean)
+    for _ in range(60):  # the power grows with the root of the questions; at `above` it is enough
+        root = (below + above) / 2
+        outside = normal.inv_cdf(1 - alpha) - root * margin
+        enough = normal.cdf(-outside - root * mean) + normal.cdf(-outside + root * mean) - 1 >= power
+        below, above = (below, root) if enough else (root, above)
+    return above**2
+
+
+def _reach(power: float, alpha: float) -> float:
+    """How many standard errors a true difference must have."""
+    return NormalDist().inv_cdf(1 - alpha / 2) + NormalDist().inv_cdf(power)

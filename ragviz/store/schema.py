@@ -35,11 +35,10 @@ from ragviz.core.document import Corpus, Document, DocumentInfo, Evidence, Span
 from ragviz.core.endpoint_choices import Endpoint
 from ragviz.core.experiment import Cell, Experiment
 from ragviz.core.job import Job
-from ragviz.core.question import LONGEST_ID, Question
+from ragviz.core.question import LONGEST_ID, Question, Side, Split
 from ragviz.core.question_set import Comment
 from ragviz.core.recording import Context
 from ragviz.core.score import Score
-from ragviz.core.split import Side, Split
 from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.text.untrusted import storable
 

@@ -24,10 +24,9 @@ from ragviz.store.stored_corpora import StoredCorpora, StoredIndexes
 from ragviz.store.stored_documents import StoredDocuments, StoredEvidence
 from ragviz.store.stored_experiments import StoredExperiments
 from ragviz.store.stored_jobs import StoredJobs
-from ragviz.store.stored_questions import StoredComments, StoredQuestions, StoredSets
+from ragviz.store.stored_questions import StoredComments, StoredQuestions, StoredSets, StoredVersions
 from ragviz.store.stored_runs import StoredJudgements, StoredRankings, StoredRuns
 from ragviz.store.stored_targets import StoredTargets
-from ragviz.store.stored_versions import StoredVersions
 from ragviz.store.transactions import TABLES, Kind, Transactions, best, named_query
 
 

@@ -24,7 +24,6 @@ from ragviz.core.question_set import SYSTEM, Edit
 from ragviz.store import schema
 from ragviz.store.database import reading, repeated
 from ragviz.store.schema import columns, record
-from ragviz.store.stored_versions import record_version
 from ragviz.store.transactions import (
     BATCH,
     Repository,
@@ -34,6 +33,7 @@ from ragviz.store.transactions import (
     insert_missing,
     inserted,
     is_text,
+    record_version,
 )
 from ragviz.text.former_documents import marked
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
@@ -11,6 +12,8 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Engine, Row
 
 from ragviz.core.errors import Deleted, NotFoundError, UsageError
+from ragviz.core.question import Split
+from ragviz.core.question_set import Edit
 from ragviz.store import schema
 from ragviz.store.database import reading, repeated, writing
 from ragviz.store.schema import record
@@ -244,3 +247,43 @@ class NamedRecords(Repository, Generic[R]):
         """Return the id of the corpus of a record; [] when there is none with this id."""
         rows = self._rows(sa.select(self._table.c.corpus_id).where(self._table.c.id == owner_id))
         return [row.corpus_id for row in rows]
+
+
+def record_version(
+    connection: Connection,
+    set_id: str,
+    edit: Edit,
+    before: Mapping[str, str],
+    sides: Mapping[str, str] | None = None,
+    split: Split | None = None,
+) -> None:
+    """Add a version of a question set: the bodies that questions had `before`, by id, "" for one that is new.
+
+    Of questions that leave the set, `sides` are those that they had of the set's `split`.
+
+    An edit with the key of the newest version belongs to that version: what it replaced first stays recorded. The
+    caller has counted a change of the set in this transaction, so that no other one adds a version meanwhile.
+    """
+    if not before:
+        return
+    versions, replaced = schema.set_versions, schema.question_changes
+    mine = versions.c.set_id == set_id
+    newest = connection.execute(sa.select(versions).where(mine).order_by(versions.c.number.desc()).limit(1)).first()
+    known = set[str]()
+    if newest is not None and edit.key and newest.edit_key == edit.key:
+        number = newest.number
+        here = sa.and_(replaced.c.set_id == set_id, replaced.c.number == number)
+        for batch in batches(list(before)):
+            ids = sa.select(replaced.c.question_id).where(here, replaced.c.question_id.in_(batch))
+            known.update(connection.execute(ids).scalars())
+    else:
+        number = (newest.number if newest is not None else 0) + 1
+        values = {"author": edit.author, "action": edit.action, "edit_key": edit.key, "created": time.time()}
+        connection.execute(versions.insert().values(set_id=set_id, number=number, **values))
+    rows = [
+        {"set_id": set_id, "number": number, "question_id": question_id, "before": body}
+        | {"side": (sides or {}).get(question_id, ""), "split": split}
+        for question_id, body in before.items()
+        if question_id not in known
+    ]
+    insert(connection, replaced, rows)

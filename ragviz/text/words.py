@@ -1,4 +1,4 @@
-"""Words of a text, and its parse: English by spaCy, Chinese by jieba, each loaded when first needed."""
+"""Words of a text, their stems, and its parse: English by spaCy, Chinese by jieba, each loaded when first needed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 import string
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from ragviz.core.document import Word
@@ -112,3 +112,80 @@ def parse(sentences: Sequence[str], language: str) -> list[list[Word]]:
         [Word(w.idx, w.idx + len(w), w.text, w.tag_, w.lemma_, w.ent_type_, w.dep_, w.head.i) for w in document]
         for document in spacy().pipe(map(without_surrogates, sentences))
     ]
+
+
+_ENGLISH = (
+    "a an the of and or but nor to in on at by for from with without into onto over under about after before between"
+    " during through than then as if so is are was were be been being am do does did doing done has have had having can"
+    " could will would shall should may might must i me my we us our you your he him his she her it its they them their"
+    " this that these those there here what which who whom whose when where why how much many long often far any some"
+    " no not only also just more most very such same own per up out off down again one ones get got give given each"
+    " s t every all both other another new let make made use used using need"
+)
+_CHINESE = (
+    "的 了 是 在 和 与 及 或 也 都 就 才 还 又 再 要 会 能 可以 可 应 应该 有 没有 没 不 吗 呢 吧 啊 什么 哪 哪个 哪些"
+    " 哪里 哪儿 谁 怎么 怎样 如何 为什么 为何 多少 几 多 多久 多长 何时 时候 这 那 这个 那个 我 我们 你 你们 他 他们 她"
+    " 它 它们 一 一个 个 把 被 对 对于 从 到 由 于 以 为 之 其 该 每 上 下 里 中 内 后 前 时 地 得 着 过 所 请问 最 来"
+    " 去 给 让 用 一共 需要 需 必须 进行 使用 分别 包括"
+)
+_STOP_WORDS = {"zh": frozenset(_CHINESE.split())}
+_ENGLISH_STOP_WORDS = frozenset(_ENGLISH.split())
+_FORMS = (
+    "led lead|held hold|kept keep|paid pay|said say|sent send|spent spend|built build|lent lend|bought buy"
+    "|brought bring|taught teach|caught catch|thought think|sought seek|fought fight|found find|bound bind"
+    "|left leave|lost lose|met meet|won win|sold sell|told tell|understood understand|stood stand|began begin"
+    "|begun begin|ran run|wrote write|written write|rewrote rewrite|rewritten rewrite|drove drive|driven drive"
+    "|rose rise|risen rise|chose choose|chosen choose|spoke speak|spoken speak|broke break|broken break"
+    "|froze freeze|frozen freeze|wore wear|worn wear|bore bear|borne bear|drew draw|drawn draw|grew grow|grown grow"
+    "|knew know|known know|threw throw|thrown throw|flew fly|flown fly|showed show|shown show|ate eat|eaten eat"
+    "|fell fall|fallen fall|forbade forbid|forbidden forbid|forgot forget|forgotten forget|hid hide|hidden hide"
+    "|rode ride|ridden ride|shook shake|shaken shake|took take|taken take|undertook undertake|undertaken undertake"
+    "|came come|became become|overcame overcome|went go|gone go|saw see|seen see|sang sing|sung sing|sank sink"
+    "|sunk sink|sprang spring|swam swim|drank drink|stole steal|stolen steal|struck strike|dealt deal|meant mean"
+    "|felt feel|slept sleep|fed feed|bred breed|fled flee|hung hang|dug dig|spun spin|stuck stick|laid lay|lain lie"
+    "|lit light|shot shoot|sat sit|swore swear|sworn swear|tore tear|torn tear|woke wake|woken wake|wound wind"
+    "|withdrew withdraw|withdrawn withdraw|withheld withhold|men man|women woman|children child|people person"
+    "|feet foot|teeth tooth|mice mouse|criteria criterion|indices index|matrices matrix|analyses analysis"
+    "|bases basis"
+)
+_IRREGULAR = dict(each.split() for each in _FORMS.split("|"))
+_ENDINGS = (("ies", "y"), ("sses", "ss"), ("ings", ""), ("ing", ""), ("ed", ""), ("ly", ""), ("al", ""))
+
+
+@lru_cache(maxsize=1 << 16)
+def stem(word: str) -> str:
+    """Return a word in lower case without its English inflection, roughly: only to be compared with other stems.
+
+    >>> [stem(word) for word in ("approves", "approved", "approval", "stopped", "led", "glass", "2024", "桥")]
+    ['approv', 'approv', 'approv', 'stop', 'lead', 'glass', '2024', '桥']
+    """
+    if not word.isascii() or not word.isalpha():
+        return word
+    word = _IRREGULAR.get(word) or singular(word)
+    ending = next(((e, to) for e, to in _ENDINGS if word.endswith(e) and len(word) - len(e) >= 4), None)
+    if ending:
+        word = word.removesuffix(ending[0]) + ending[1]
+    if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "aeiouls":
+        word = word[:-1]
+    return word[:-1] if len(word) > 4 and word.endswith("e") else word
+
+
+def singular(word: str) -> str:
+    """Return an English noun in lower case without its plural ending, by the rules of spelling alone.
+
+    >>> [singular(word) for word in ("policies", "boxes", "desks", "houses", "bus", "analysis", "pass", "ties")]
+    ['policy', 'box', 'desk', 'house', 'bus', 'analysis', 'pass', 'tie']
+    """
+    if len(word) <= 3 or word.endswith(("ss", "us", "is")) or not word.endswith("s"):
+        return word
+    if word.endswith("ies"):
+        return word[:-3] + "y" if len(word) > 4 else word[:-1]
+    hissing = re.search(r"(?:[sx]|ch|sh)es$", word) and not word.endswith(("uses", "ases", "nses"))
+    return word[:-2] if hissing else word[:-1]
+
+
+def content_words(text: str, language: str) -> list[str]:
+    """Return the words of `text` that carry its content, each once and in order: those that are no function words."""
+    stop = _STOP_WORDS.get(language, _ENGLISH_STOP_WORDS)
+    found = tokens(text, "zh") if language == "zh" else re.findall(r"[^\W_]+", text.lower())
+    return list(dict.fromkeys(word for word in found if word not in stop))

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from ragviz.analysis import brackets, compare, comparison_words, diagnose, differing, leaderboards, ties
+from ragviz.analysis import compare, comparison_words, diagnose, differing, leaderboards, ties
 from ragviz.analysis.compare import Comparison, Delta, MetricRow
 from ragviz.analysis.evaluate import CURVES
 from ragviz.core.configuration import Run
@@ -218,7 +218,7 @@ def in_words(shown: Compared) -> None:
     if len(comparison.runs) > 3:  # the verdict counts them: this one is followed below
         others.insert(0, metric)
     st.markdown(_listed([comparison_words.clause(comparison.runs[0], name, shown.delta(name)) for name in others]))
-    tied = brackets.contenders(comparison.runs, all_pairs(shown))
+    tied = ties.contenders(comparison.runs, all_pairs(shown))
     preferred = ties.words(tied, ties.broken(tied, _prices(shown))) if len(tied) > 1 else ""
     st.markdown(plain(" ".join(filter(None, [preferred, _counted_words(comparison, metric)]))))
     role = "" if metric == comparison.rule.primary else f"{title_of(metric)} is exploratory. "
@@ -268,11 +268,11 @@ def leaderboard(shown: Compared) -> None:
     order = compare.ranking_by(comparison, metric)
     rows = [leaderboard_plots.Row(names[place], place, estimates[place], notes[place]) for place in order]
     at = {comparison.runs[place]: row for row, place in enumerate(order)}
-    groups = brackets.brackets(list(at), pairs)
+    groups = ties.brackets(list(at), pairs)
     joined = [[at[run] for run in group] for group in groups]
     drawn = leaderboard_plots.leaderboard(rows, joined, x_title=f"{title_of(metric)} (0 to 1), 95 % intervals")
     figure.draw(drawn, "leaderboard")
-    if words := brackets.apart_words(list(at), pairs):
+    if words := ties.apart_words(list(at), pairs):
         st.markdown(plain(words))
     bracket = "No bracket: every pair of runs is apart."
     if groups:

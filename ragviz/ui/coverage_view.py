@@ -13,7 +13,7 @@ from ragviz.core.question_set import QuestionSet
 from ragviz.core.ranking import Hit
 from ragviz.health import coverage_map, health_sentences
 from ragviz.health.coverage_map import STATES, CoverageMap
-from ragviz.report import coverage_plots
+from ragviz.report import health_plots
 from ragviz.retrieval import search
 from ragviz.runs import contexts
 from ragviz.text.markup import highlighted, plain
@@ -41,7 +41,7 @@ def draw(corpus: Corpus, question_set: QuestionSet, index: IndexInfo | None, new
         address.put(chunk=coverage.ids[place[0]] if place and place[0] < len(coverage.ids) else None)
 
     with left:
-        figure.draw(coverage_plots.coverage_scatter(coverage, selected=chosen), key, on_select=point_clicked)
+        figure.draw(health_plots.coverage_scatter(coverage, selected=chosen), key, on_select=point_clicked)
     with right:
         if chosen:
             _chunk(corpus, question_set, index, coverage, chosen)

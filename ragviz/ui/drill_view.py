@@ -11,7 +11,7 @@ import streamlit as st
 from ragviz.core.configuration import IndexInfo
 from ragviz.core.question_set import QuestionSet
 from ragviz.health import drill, health_sentences
-from ragviz.report import drill_plots
+from ragviz.report import health_plots
 from ragviz.retrieval.retrievers import offered
 from ragviz.service import question_verbs
 from ragviz.text.markup import plain
@@ -82,6 +82,6 @@ def _found(question_set: QuestionSet, fact: Mapping[str, Any]) -> None:
     )
     st.markdown(f"**{plain(health_sentences.drill(fact))}**")
     with notices.errors_shown():
-        figure.draw(drill_plots.noticed(fact), f"drill-{question_set.id}")
+        figure.draw(health_plots.noticed(fact), f"drill-{question_set.id}")
     for reason in dict.fromkeys(row["reason"] for row in fact["losses"] if row["reason"]):
         st.caption(plain(f"Not planted: {reason}."))

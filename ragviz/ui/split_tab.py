@@ -11,9 +11,8 @@ import streamlit as st
 
 from ragviz.analysis.evaluate import KIND_TITLES
 from ragviz.core.errors import UsageError
-from ragviz.core.question import Question, QuestionKind
+from ragviz.core.question import Question, QuestionKind, Split
 from ragviz.core.question_set import QuestionSet
-from ragviz.core.split import Split
 from ragviz.questions import sets, splits
 from ragviz.text.markup import plain
 from ragviz.ui import address, cache, wording

@@ -16,8 +16,7 @@ from typing import Any
 
 from ragviz.core.errors import InputError
 from ragviz.core.progress import Progress
-from ragviz.core.question import Question
-from ragviz.core.split import Side
+from ragviz.core.question import Question, Side
 from ragviz.questions import interchange
 from ragviz.questions.formats import judged
 from ragviz.questions.formats.entries import Entries, question_id

@@ -1,7 +1,8 @@
-"""A figure of the chunks of an index in two dimensions, by what a question set asks of them."""
+"""Figures of what a question set is worth: its drill, and the chunks of an index in two dimensions."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,26 @@ import plotly.graph_objects as go
 
 from ragviz.health.coverage_map import FOUND, MISSED, NEVER, STATES, CoverageMap
 from ragviz.report import style
+
+
+def noticed(fact: Mapping[str, Any]) -> go.Figure:
+    """Draw the share of plantings that is called worse, by size; at 0 are the false alarms."""
+    figure = go.Figure()
+    rows = [{"loss": 0.0, **fact["false_alarms"]}, *(row for row in fact["losses"] if row["repetitions"])]
+    figure.add_trace(
+        go.Scatter(
+            x=[100 * row["loss"] for row in rows],
+            y=[row["worse"] / row["repetitions"] for row in rows],
+            mode="lines+markers",
+            line={"color": style.ACCENT},
+            hovertext=[f"{row['worse']} of {row['repetitions']} called worse" for row in rows],
+            hovertemplate="%{x:.0f} points: %{hovertext}<extra></extra>",
+        )
+    )
+    figure.update_layout(**style.layout("Points of recall that are lost", "Share noticed", 300))
+    figure.update_yaxes(range=[0, 1.02], tickformat=".0%")
+    return style.described(figure, "Share of planted losses that are noticed, by their size; at 0 the false alarms.")
+
 
 _MARKS: dict[int, dict[str, Any]] = {
     NEVER: {"color": style.CONTEXT, "opacity": 0.6, "size": 5, "symbol": "circle"},
