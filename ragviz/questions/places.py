@@ -10,7 +10,6 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import Literal
 from zlib import crc32
@@ -50,9 +49,9 @@ class Places:
     def __init__(
         self, documents: Iterable[Document], text_of: Callable[[str], str], progress: Progress = silent
     ) -> None:
-        """Read documents; `text_of` returns the text of one by its id, later."""
+        """Read documents; `text_of` returns the text of one by its id, quickly."""
         self.ids: list[str] = []
-        self._text_of = lru_cache(maxsize=64)(text_of)
+        self._text_of = text_of
         self._named: defaultdict[str, list[int]] = defaultdict(list)
         numbers, starts, ends, first = [_numbers(())], list[int](), list[int](), [0]
         for count, document in enumerate(documents):

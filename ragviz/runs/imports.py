@@ -189,7 +189,7 @@ class Recorder:
         self._passages: dict[tuple[str, str], str] = {}
         self.problems: list[str] = []
         ids = [info.id for info in self._store.documents.all(corpus.id) if info.status == "ok"]
-        self._text_of = lru_cache(maxsize=64)(lambda i: self._store.documents.get(corpus.id, i).text)
+        self._text_of = lru_cache(maxsize=512)(lambda i: self._store.documents.get(corpus.id, i).text)
         self._documents = Places(self._store.documents.texts(corpus.id, ids), self._text_of, progress)
 
     def _new(self, corpus: Corpus, name: str, fingerprint: str, target: str, question_set: QuestionSet | None) -> Run:
@@ -221,7 +221,10 @@ class Recorder:
     def put(self, items: Sequence[LoggedItem]) -> None:
         """Store items; one of a question that is stored already, or of none of the set, is left out and told."""
         asked = [(item, question) for item in items if (question := self._question_of(item)) is not None]
-        stored = [self._stored(item, question) for item, question in asked]
+        passages: list[Document] = []
+        stored = [self._stored(item, question, passages) for item, question in asked]
+        if passages:
+            self._store.documents.add_passages(self.run.corpus_id, passages)
         results = [
             (self._positions.setdefault(each.question.id, len(self._positions)), each.question, retrieved)
             for retrieved, each in stored
@@ -244,9 +247,11 @@ class Recorder:
         self._new_ids.add(question.id)
         return question
 
-    def _stored(self, item: LoggedItem, question: Question) -> tuple[Retrieved, EvaluatedAnswer]:
-        """Store the passages of an item; return its ranking, and its recording with the verdicts that came with it."""
-        read = self._read(item)
+    def _stored(
+        self, item: LoggedItem, question: Question, passages: list[Document]
+    ) -> tuple[Retrieved, EvaluatedAnswer]:
+        """Return the ranking of an item, and its recording with its verdicts; `passages` gets what stands nowhere."""
+        read = self._read(item, passages)
         matrix = item.matrix or Matrix()
         if not self._joined:
             question = replace(question, evidence=self._evidence_of(item, read))
@@ -259,10 +264,9 @@ class Recorder:
         evaluated = replace(evaluated, verdicts={self._origin: dict(item.scores)} if item.scores else {})
         return Retrieved(question.id, Ranking(ids, scores), ()), evaluated
 
-    def _read(self, item: LoggedItem) -> tuple[Context, ...]:
-        """Return an item's contexts with their places; those that stand in no document are stored as passages."""
+    def _read(self, item: LoggedItem, passages: list[Document]) -> tuple[Context, ...]:
+        """Return an item's contexts with their places; those that stand in no document are added to `passages`."""
         read: dict[str, Context] = {}
-        new = []
         for number, passage in enumerate(item.contexts):
             key = passage.text, passage.document if passage.text else f"{passage.document}\n{passage.id}"
             if key not in self._places:
@@ -274,13 +278,12 @@ class Recorder:
             if chunk_id is None or chunk_id in read:
                 shown = passage.id[:LONGEST_SHOWN] or str(number)
                 again = f"-{number}" if chunk_id else ""
-                new.append(document := _document(f"{self.run.name}/{item.id}-{shown}{again}.txt", passage.text))
+                passages.append(document := _document(f"{self.run.name}/{item.id}-{shown}{again}.txt", passage.text))
                 chunk_id, place = Chunk.make_id(document.id, 0, len(passage.text)), None
                 self._passages.setdefault(key, chunk_id)
             found: Found | Literal[""] = place.how if place else "not" if self._documents.ids else ""
             share = place.share if place else 0.0
             read[chunk_id] = Context(passage.text, chunk_id, score=passage.score, found=found, share=share)
-        self._store.documents.add_passages(self.run.corpus_id, new)
         return tuple(read.values())
 
     def _evidence_of(self, item: LoggedItem, read: Sequence[Context]) -> Evidence:
