@@ -205,6 +205,8 @@ def test_a_conversation_is_its_last_question_and_the_turns_before():
     assert (asked.question, asked.answer, asked.history) == ("C?", "E.", (("A?", "B."),))
     beside = only([{"question": "C?", "answer": "E.", "chat_history": messages[:2]}])
     assert (beside.question, beside.history) == ("C?", (("A?", "B."),))
+    pairs = only([{"question": "C?", "answer": "E.", "history": [{"user": "A?", "bot": "B."}]}])
+    assert pairs.history == (("A?", "B."),)
 
 
 def test_what_was_measured_is_kept_and_what_was_judged_is_a_score():

@@ -131,6 +131,7 @@ _NAMES = re.compile(
     r"(?:(?:https?://\S+|[^;,|\n]{1,80}\.[A-Za-z]\w{1,4}|[\w.:/#-]*(?:[a-z]\d|\d[a-z]|[_:#/])[\w.:/#-]*)\s*(?:[;,|]\s*|$))+"
 )
 """Names of files, addresses and ids, which are no texts that were read."""
+LONGEST_NAMES = 1_000
 
 
 def _holds(role: str, values: Sequence[Any], *, one_each: bool) -> bool:
@@ -147,7 +148,7 @@ def _holds(role: str, values: Sequence[Any], *, one_each: bool) -> bool:
         return any(text_in(value, role) or (role == "answer" and whole_in(value)) for value in some)
     if role in ("contexts", "reference_contexts"):
         found = [each for value in some if number(value) is None for each in passages_in(value)]
-        return any(not _NAMES.fullmatch(each.text) for each in found)
+        return any(len(each.text) > LONGEST_NAMES or not _NAMES.fullmatch(each.text) for each in found)
     if role in ("seconds", "prompt_tokens", "completion_tokens", "cost"):
         return all(number(value) is not None for value in some)
     if role == "history":

@@ -99,9 +99,8 @@ def _merged(logs: Sequence[Log], names: Sequence[str]) -> list[Log]:
     same = all([(item.question, item.answer) for item in log.items] == said for log in logs)
     own = {name for log in logs for item in log.items for name in item.scores}
     generic = _GENERIC if len(logs) > 1 else "metric_output"
-    if not own or not all(re.fullmatch(generic, name) for name in own):
-        return list(logs)
-    if not same or not any(answer for _, answer in said):
+    answered = same and any(answer for _, answer in said)
+    if not answered or not own or not all(re.fullmatch(generic, name) for name in own):
         return list(logs)
     together = zip(*(log.items for log in logs), strict=True)
     scores = [
@@ -124,18 +123,14 @@ def _aligned(logs: Sequence[Log]) -> Sequence[Log]:
 
 def _tables(content: Content) -> list[Table]:
     """Return the rows of a file; where they have no question, the longest list within that has, and those beside."""
-    if content.whole is None:
-        whole: Any = [row for _, row in content.rows]
-        one = Table("", content.rows)
-    else:
-        whole = content.whole
-        one = Table("", as_rows(transposed(whole) or [whole]))
-    if _worth(one, levels=1 if content.whole is not None else DEEPEST) > (content.whole is not None):
+    whole: Any = [row for _, row in content.rows] if content.whole is None else content.whole
+    one = Table("", content.rows if content.whole is None else as_rows(transposed(whole) or [whole]))
+    if (own := _worth(one, levels=DEEPEST if content.whole is None else 1)) > 1:
         return [one]
     found = {path: Table("", rows) for path, rows in lists_in(whole, ()) if path}
     worth = {path: _worth(table) for path, table in found.items()}
     best = max(found, key=lambda path: (worth[path], -len(path), len(found[path].rows)), default=())
-    if not worth.get(best):
+    if worth.get(best, 0) <= (own if content.whole is None else 0) or (own and len(found[best].rows) < len(one.rows)):
         return [one]
     columns = {*columns_of([found[best]])}
     beside = [
@@ -211,13 +206,10 @@ class _Rows:
 
     def item(self, called: str, row: Row) -> LoggedItem:
         """Return a row as an item; ValueError says why it is none."""
-        asked, history = self.value(row, "question"), turns_in(self.value(row, "history"))
-        turns = turns_in(asked) or ([] if asked is not None else history)
-        question = text_in(asked, "question").strip() or (turns[-1][0] if turns else "")
-        if turns_before := turns[:-1] or ([] if turns else [turn for turn in history if turn[0] != question]):
-            history = turns_before
-        elif turns:
-            history = []
+        asked, before = self.value(row, "question"), turns_in(self.value(row, "history"))
+        turns = before if asked is None else turns_in(asked)
+        question = turns[-1][0] if turns else text_in(asked, "question").strip()
+        history = turns[:-1] if turns else [turn for turn in before if turn[0] != question]
         if "question" in self.roles and not question:
             raise ValueError("it has no question that is a text")
         said = self.value(row, "answer")
@@ -288,18 +280,18 @@ class _Rows:
             return items
         ids = Counter(item.id for _, item in items)
         by_id = all(item.id for _, item in items) and max(ids.values(), default=0) > 1
-        joined: dict[str, tuple[str, LoggedItem]] = {}
-        result: list[str] = []
-        for place, (called, item) in enumerate(items):
-            key = f"{item.id if by_id else ''}\n{item.question}"
-            before = joined.get(key)
-            if before is None or not item.contexts or item.answer not in (None, before[1].answer):
-                key = key if before is None else f"{place}\n{key}"
-                joined[key] = (called, item)
-                result.append(key)
+        joined: list[tuple[str, LoggedItem]] = []
+        latest: dict[tuple[str, str], int] = {}
+        for called, item in items:
+            key = item.id if by_id else "", item.question
+            first, before = joined[latest[key]] if key in latest else ("", item)
+            if not first or not item.contexts or (before.answer and item.answer not in (None, before.answer)):
+                latest[key] = len(joined)
+                joined.append((called, item))
             else:
-                joined[key] = (before[0], replace(before[1], contexts=before[1].contexts + item.contexts))
-        return [joined[key] for key in result]
+                contexts, answer = before.contexts + item.contexts, before.answer or item.answer
+                joined[latest[key]] = first, replace(before, contexts=contexts, answer=answer)
+        return joined
 
     def _identified(self, items: Iterable[tuple[str, LoggedItem]]) -> Iterator[tuple[str, LoggedItem]]:
         """Yield items under ids of their own: the file's, with a number where it comes again, else the row's."""

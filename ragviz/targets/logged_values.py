@@ -101,6 +101,9 @@ def turns_in(value: Any) -> list[tuple[str, str]]:
             return []
         each = each["message"] if isinstance(each.get("message"), dict) else each
         each = {key.removeprefix("message."): value for key, value in each.items()}
+        if pair := _pair(each):
+            turns.append(pair)
+            continue
         who = str(each.get("role") or each.get("speaker") or each.get("type") or each.get("from") or "").casefold()
         said = text_in(each, "message")
         if who in _ASKING:
@@ -108,6 +111,14 @@ def turns_in(value: Any) -> list[tuple[str, str]]:
         elif who in _ANSWERING and turns and said:
             turns[-1] = (turns[-1][0], said)
     return turns
+
+
+def _pair(turn: Mapping[str, Any]) -> tuple[str, str] | None:
+    """Return the turn of an object that has question and answer both."""
+    names = {plain(str(key)): said for key, said in turn.items() if isinstance(said, str)}
+    asked = next((names[key] for key in ("question", "query", "user", "human") if key in names), None)
+    said = next((names[key] for key in ("answer", "response", "assistant", "ai", "bot") if key in names), None)
+    return None if asked is None or said is None else (asked, said)
 
 
 def passages_in(value: Any, separator: str = "") -> list[Passage]:
