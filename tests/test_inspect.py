@@ -200,10 +200,10 @@ def test_the_bank_is_a_table_with_its_worked_counts_as_tiles(home: Path) -> None
     assert tiles["Precision\u00a0↑"] == ("1.00", "ΣF1/|B| = 1.00/1")
     assert tiles["Asked, |Q|"] == ("3", "from the reference")
     assert tiles["Answerable, |A|"] == ("2", "unanswerable: 1 of 3")
-    assert tiles["Answered by both, |B|"] == ("1", "1 of |A| missed")
+    assert tiles["Answered by both, |B|"] == ("1", "1 of 2 missed")
     explained = {tile.label: tile.help for tile in app.metric}
-    assert "|B|/|Q| = 1/3 and ΣF1/|Q| = 1.00/3" in explained["Asked, |Q|"]
-    assert "bank quality 1 − |A|/|Q| is 0.33" in explained["Answerable, |A|"]
+    assert "recall is 0.33 and precision 0.33" in explained["Asked, |Q|"]
+    assert "Bank quality, 1 − |A|/|Q|, is 0.33" in explained["Answerable, |A|"]
     assert "Grey: unanswerable by the reference" in text_of(app)
 
 

@@ -164,30 +164,14 @@ def sentence(frame: pd.DataFrame) -> str:
 def _tiles(frame: pd.DataFrame, judgement: Judgement, variant: str) -> None:
     """Draw recall and precision as means over the answers, and the counts with what both denominators give."""
     by = frame["by"].value_counts()
-    asked, both, missed = len(frame), int(by.get("both", 0)), int(by.get("reference", 0))
-    answerable, f1 = both + missed, float(frame["f1"].sum())
+    asked, both, f1 = len(frame), int(by.get("both", 0)), float(frame["f1"].sum())
+    answerable = both + int(by.get("reference", 0))
     with tiles.row(len(METRICS[variant]) + 3, 115):
         for name in METRICS[variant]:
             if name in judgement.metrics:
                 title = "Recall" if name.endswith("recall") else "Precision"
                 tiles.mean(title, judgement.metrics[name].estimate, explained=ANSWER_METRICS[name].explanation)
-        tiles.tile(
-            "Asked, |Q|", f"{asked:,}", f"of {wording.counted(frame['id'].nunique(), 'answer')}",
-            explained="All questions made from the references. Over all of them together, those that the references "
-            f"cannot answer counted as missed, recall is {_share(both, asked)} and precision {_share(f1, asked)}: the "
-            "other reading of the paper. The tiles Recall and Precision are means over the answers instead, so that "
-            "each answer counts alike.",
-        )  # fmt: skip
-        tiles.tile(
-            "Answerable, |A|", f"{answerable:,}", f"unanswerable: {asked - answerable:,} of {asked:,}",
-            explained="Questions that the reference itself answers: the denominator of recall. Bank quality, 1 − "
-            f"|A|/|Q|, is {_share(asked - answerable, asked)}; 0 is best.",
-        )  # fmt: skip
-        tiles.tile(
-            "Answered by both, |B|", f"{both:,}", f"{missed:,} of {answerable:,} missed",
-            explained="Questions that reference and generated answer both answer: the denominator of precision. Missed "
-            "are those that only the reference answers.",
-        )  # fmt: skip
+        _counts(asked, answerable, both, f1, f"of {wording.counted(frame['id'].nunique(), 'answer')}")
     means = judgement.metrics.get(METRICS[variant][0])
     unasked = f" Answers not counted: {means.without}." if means and means.without else ""
     extractive = " The extractive precision is 1 by construction: both texts hold the same phrase."
@@ -196,6 +180,24 @@ def _tiles(frame: pd.DataFrame, judgement: Judgement, variant: str) -> None:
         "tiles count the RAGQuestEval questions of all answers together, so that their share differs."
         f"{unasked}{extractive if variant == 'extractive' else ''}"
     )
+
+
+def _counts(asked: int, answerable: int, both: int, f1: float, of: str) -> None:
+    """Draw the counts Q, A and B, with what both denominators give; `f1` is the sum over B."""
+    tiles.tile(
+        "Asked, |Q|", f"{asked:,}", of,
+        explained="All questions made from the references. Those that the references cannot answer counted as missed, "
+        f"the other reading of the paper, recall is {_share(both, asked)} and precision {_share(f1, asked)}.",
+    )  # fmt: skip
+    tiles.tile(
+        "Answerable, |A|", f"{answerable:,}", f"unanswerable: {asked - answerable:,} of {asked:,}",
+        explained="Questions that the reference itself answers: the denominator of recall. Bank quality, 1 − |A|/|Q|, "
+        f"is {_share(asked - answerable, asked)}; 0 is best.",
+    )  # fmt: skip
+    tiles.tile(
+        "Answered by both, |B|", f"{both:,}", f"{answerable - both:,} of {answerable:,} missed",
+        explained="Questions that reference and generated answer both answer: the denominator of precision.",
+    )  # fmt: skip
 
 
 def _share(part: float, whole: int) -> str:
@@ -329,12 +331,4 @@ def count_tiles(scores: questeval.QuestEval) -> None:
                    explained="The share of what the reference states that the answer states too.")  # fmt: skip
         tiles.tile("Precision ↑", _share(f1, answered), f"ΣF1/|B| = {f1:.2f}/{answered}",
                    explained="How well the answers agree where both texts answer: mean token F1 over B.")  # fmt: skip
-        tiles.tile("Asked, |Q|", str(asked), "from the reference",
-                   explained="All questions made from the reference. Recall and precision over |Q| count what the "
-                   f"reference cannot answer as missed, the other reading of the paper: |B|/|Q| = {answered}/{asked} "
-                   f"and ΣF1/|Q| = {f1:.2f}/{asked}.")  # fmt: skip
-        tiles.tile("Answerable, |A|", str(answerable), f"unanswerable: {asked - answerable} of {asked}",
-                   explained="Questions that the reference itself answers. The others say nothing of the answer: "
-                   f"bank quality 1 − |A|/|Q| is {_share(asked - answerable, asked)}; 0 is best.")  # fmt: skip
-        tiles.tile("Answered by both, |B|", str(answered), f"{answerable - answered} of |A| missed",
-                   explained="Questions that reference and generated answer both answer.")  # fmt: skip
+        _counts(asked, answerable, answered, f1, "from the reference")
