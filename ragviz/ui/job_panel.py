@@ -21,7 +21,7 @@ from ragviz.ui.kit import notices
 
 IN_VIEW = 2
 """Jobs that stand above the navigation, the others folded, so that it stays in view."""
-RUNS = ("sweep", "confirm", "run", "index-run", "again", "rejudge")
+RUNS = ("sweep", "confirm", "run", "index-run", "again", "rejudge", "record")
 """Kinds of jobs that are paused rather than cancelled: resumed, they repeat nothing."""
 _DISMISSED = "dismissed"
 """Session state: ids of the jobs whose outcome is not shown any more. In the result of a job that ended badly: when it
