@@ -146,6 +146,8 @@ def test_one_row_a_context_is_one_item_with_its_scores_ids_and_documents():
         (["A b.", "C d."], (Passage("A b."), Passage("C d."))),
         ("['A b.', \"C's d.\"]", (Passage("A b."), Passage("C's d."))),
         ("['A b.'\n 'C d.']", (Passage("A b."), Passage("C d."))),
+        ("[array(['A b.', 'C d.'], dtype=object)]", (Passage("A b."), Passage("C d."))),
+        ("[{'text': 'A b.', 'score': nan}]", (Passage("A b."),)),
         ("[1] A b.", (Passage("[1] A b."),)),
         ('{"7": {"content": "A b.", "title": "x"}}', (Passage("A b.", "7", "x"),)),
         ({"7": "A b.", "9": "C d."}, (Passage("A b.", "7"), Passage("C d.", "9"))),

@@ -150,13 +150,20 @@ def structured(value: Any) -> Any:
     text = value.strip() if isinstance(value, str) else ""
     if text[:1] not in ("{", "[") or text[-1:] not in ("}", "]"):
         return value
-    for read in (parsed, lambda text: ast.literal_eval(re.sub(r"(['\"])\s*\n\s*(['\"])", r"\1, \2", text))):
+    for read in (parsed, lambda text: ast.literal_eval(_as_python(text)), ast.literal_eval):
         try:
             found = read(text)
-        except (ValueError, SyntaxError, MemoryError, RecursionError):
+        except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
             continue
         return value if is_deep(found) else storable(found)
     return value
+
+
+def _as_python(text: str) -> str:
+    """Return what numpy and pandas print as Python would: commas between texts, lists for arrays, None for nan."""
+    text = re.sub(r"(?<=['\"])\s*\n\s*(?=['\"])", ", ", text)
+    text = re.sub(r"\barray\((\[.*?\])(?:, dtype=\w+)?\)", r"\1", text, flags=re.DOTALL) if "array([" in text else text
+    return re.sub(r"(?<=[\[:,] )nan\b(?=\s*[,\]}])", "None", text)
 
 
 def plain(name: str) -> str:

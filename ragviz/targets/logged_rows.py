@@ -57,8 +57,8 @@ def read(content: Content, given: Mapping[str, str], shape: str) -> Reading:
     if not holds and ("reference" in roles or "scores" not in roles):
         raise InputError(
             f"'{content.name}' holds questions, but no answers and no contexts of a system: it is a question set. "
-            f"Import it with `ragviz questions import CORPUS {content.name}`, or say which column is the answer: "
-            f"--map answer=COLUMN (its columns: {', '.join(columns)[:300]})."
+            f"Import it with `ragviz questions import CORPUS {content.name} --name SET`, or say which column is the "
+            f"answer: --map answer=COLUMN (its columns: {', '.join(columns)[:300]})."
         )
     origin = _origin(columns) if shape == "rows" else shape
     tables = [Table(system, tables[0].rows) for system in systems] or tables
