@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import socket
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -142,7 +141,7 @@ def learn(cache: Cache, work: str, units: float, seconds: float) -> None:
     if units <= 0 or seconds <= 0:
         return
     key = _key(work)
-    known_units, known_seconds = _sums(cache.get_many([key]), key)
+    known_units, known_seconds = json.loads(cache.get_many([key]).get(key, b"[0, 0]"))
     kept = min(1.0, max(0.0, HISTORY - seconds) / known_seconds) if known_seconds else 0.0
     sums = (kept * known_units + units, kept * known_seconds + seconds)
     cache.put_many({key: json.dumps(sums).encode()})
@@ -151,7 +150,7 @@ def learn(cache: Cache, work: str, units: float, seconds: float) -> None:
 def rate(cache: Cache, work: str) -> float | None:
     """Return the units a second of a kind of `work` on this machine, None before any was done."""
     key = _key(work)
-    units, seconds = _sums(cache.get_many([key]), key)
+    units, seconds = json.loads(cache.get_many([key]).get(key, b"[0, 0]"))
     return units / seconds if seconds else None
 
 
@@ -163,12 +162,3 @@ def duration(cache: Cache, work: str, units: float) -> float | None:
 
 def _key(work: str) -> str:
     return digest(socket.gethostname(), work)
-
-
-def _sums(found: Mapping[str, bytes], key: str) -> tuple[float, float]:
-    """Return units and seconds; nothing of a row that another version wrote otherwise."""
-    try:
-        units, seconds = json.loads(found.get(key, b"[0, 0]"))
-        return (units, seconds) if all(math.isfinite(n) and n > 0 for n in (units, seconds)) else (0.0, 0.0)
-    except (ValueError, TypeError):
-        return 0.0, 0.0
