@@ -246,13 +246,3 @@ def test_a_job_whose_process_died_does_not_keep_the_next_from_starting(workspace
     second, is_new = queue.submit_once(workspace, NewJob("sample", "x", "", {}))
     assert is_new
     assert second.id != first.id
-
-
-# What a failure leaves
-
-
-def failed(workspace: Workspace, kind: str, corpus_id: str, **arguments: object) -> Job:
-    """The row of a job that has just failed."""
-    job = workspace.store.jobs.add(kind, "x", corpus_id, arguments)
-    workspace.store.jobs.update(job.id, status="failed", error="No.", finished=time.time())
-    return workspace.store.jobs.get(job.id)

@@ -209,19 +209,6 @@ def proposed(config: IndexConfig, documents: Sequence[DocumentInfo]) -> tuple[Re
 
 
 def language_warning(config: IndexConfig, documents: Sequence[DocumentInfo]) -> str:
-    """Say which documents are not in a language that the embedder was trained for; "" for none, or where not known.
-
-    Documents whose language was not detected ("und") do not count. One line; document names are as they are.
-    """
+    """Say that much of the text is in languages that the embedder was not trained for, and what to do; else ""."""
     retriever, why = proposed(config, documents)
-    if why:
-        return f"{why}: search by {retriever}, or choose a multilingual embedder."
-    trained_for = weights.languages_of(config.embedder)
-    other = [d for d in documents if d.status == "ok" and d.language not in ("und", *(trained_for or ()))]
-    if trained_for is None or not other:
-        return ""
-    languages = ", ".join(
-        language.NAMES.get(code, code) for code, _ in Counter(d.language for d in other).most_common()
-    )
-    named = other[0].name if len(other) == 1 else f"{other[0].name} and {len(other) - 1:,} more"
-    return f"{config.embedder} was not trained on the language of {named} ({languages}): find them by bm25 or hybrid."
+    return why and f"{why}: search by {retriever}, or choose a multilingual embedder."
