@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import ragviz
-from ragviz.core.errors import InputError, UsageError
+from ragviz.core.errors import Cancelled, InputError, UsageError
 from ragviz.runs import exports, imports
 from ragviz.targets import logged_file
 from ragviz.targets.logged_item import Passage
@@ -398,3 +398,22 @@ def test_items_without_a_question_are_of_a_set_by_their_place(workspace):
     [run] = imports.import_reading(workspace, corpus, "again", reading, question_set)
     said = [(case.question.text, case.answer[0]) for case in exports.cases_of(workspace, run)]
     assert said == [("Qa?", "B."), ("Qb?", "C.")]
+
+
+def test_an_import_of_several_systems_that_is_stopped_goes_on_with_those_that_lack(workspace):
+    rows = [{"question": "Q?", "answer": f"By {name}.", "model": name} for name in ("a", "b")]
+    reading, corpus = read(rows), workspace.store.corpora.add("c")
+
+    def stop(done, total, unit, message=""):
+        if workspace.store.runs.find("x · a") and workspace.store.runs.get("x · a").status == "done":
+            raise Cancelled("Stopped.")
+
+    with pytest.raises(Cancelled):
+        imports.import_reading(workspace, corpus, "x", reading, progress=stop)
+    assert [run.name for run in workspace.store.runs.all()] == ["x · a"]
+    first = workspace.store.runs.get("x · a")
+    runs = imports.import_reading(workspace, corpus, "x", reading)
+    assert [(run.name, run.status) for run in runs] == [("x · a", "done"), ("x · b", "done")]
+    assert runs[0].id == first.id
+    with pytest.raises(UsageError, match="no system 'c': it has 'a', 'b'"):
+        imports.import_reading(workspace, corpus, "y", reading, system="c")
