@@ -12,9 +12,8 @@ from urllib.parse import urlsplit
 from ragviz.core import addresses
 from ragviz.core.configuration import NO_EMBEDDER, REMOTE, Backend, IndexConfig, IndexInfo
 from ragviz.core.errors import RagvizError, UsageError
-from ragviz.core.progress import Progress, silent
 from ragviz.core.settings import Settings, settings
-from ragviz.core.stopping import current
+from ragviz.core.stopping import Progress, current, silent
 from ragviz.store import database
 from ragviz.store.store import Store, open_store, sqlite_url
 

@@ -110,7 +110,7 @@ def brackets(runs: Sequence[str], pairs: Sequence[Pair]) -> list[tuple[str, ...]
     where a and c are apart. Groups are found by insertion and absorption (Piepho 2004).
     """
     groups = [frozenset(runs)]
-    for apart in _apart(pairs):
+    for apart in [frozenset((pair.baseline, pair.delta.run)) for pair in pairs if _is_apart(pair)]:
         split = [part for group in groups for part in ([group - {run} for run in apart] if apart <= group else [group])]
         different = list(dict.fromkeys(split))
         groups = [group for group in different if not any(group < other for other in different)]
@@ -163,7 +163,3 @@ def apart_words(runs: Sequence[str], pairs: Sequence[Pair]) -> str:
 
 def _is_apart(pair: Pair) -> bool:
     return pair.delta.verdict in ("better", "worse")
-
-
-def _apart(pairs: Sequence[Pair]) -> list[frozenset[str]]:
-    return [frozenset((pair.baseline, pair.delta.run)) for pair in pairs if _is_apart(pair)]

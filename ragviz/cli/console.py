@@ -26,7 +26,7 @@ from rich.table import Table
 from ragviz.core.call import Estimate
 from ragviz.core.errors import Cancelled, InputError, UsageError
 from ragviz.core.job import Job, NewJob
-from ragviz.core.progress import Progress
+from ragviz.core.stopping import Progress
 from ragviz.jobs import worker
 
 if TYPE_CHECKING:

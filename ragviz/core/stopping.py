@@ -1,4 +1,4 @@
-"""Stopping work early: every wait checks whether its thread is to stop, so that a stopped run ends at once.
+"""The progress of work, and stopping it early: every wait checks whether to, so that a stopped run ends at once.
 
 A thread has its own `Stopping` or shares one (`current`); code that starts threads passes its own to them (`follow`).
 """
@@ -10,9 +10,22 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, wait
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from ragviz.core.errors import Cancelled
+
+
+class Progress(Protocol):
+    """Receives the progress of a long task; may raise `Cancelled` to stop it."""
+
+    def __call__(self, done: int, total: int | None, unit: str, message: str = "") -> None:
+        """Report `done` of `total` (None: unknown) in `unit` ("chunks"); `message` names the current step."""
+        ...
+
+
+def silent(done: int, total: int | None, unit: str, message: str = "") -> None:
+    """Ignore progress."""
+
 
 Result = TypeVar("Result")
 

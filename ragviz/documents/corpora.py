@@ -19,7 +19,7 @@ from typing import Literal
 from ragviz.core.digests import is_id, new_id
 from ragviz.core.document import Corpus, Document, DocumentInfo
 from ragviz.core.errors import InputError, PasswordNeeded, UnreadableFile
-from ragviz.core.progress import Progress, silent
+from ragviz.core.stopping import Progress, silent
 from ragviz.documents import parsing
 from ragviz.text import language
 from ragviz.workspace import Workspace

@@ -106,7 +106,8 @@ def conclude(
         for name in comparison.runs
         for breach in _breach(name, guardrail, base, prices, refusals)
     ]
-    bounds = _upper_bounds(experiment)
+    # Cells that are given the gold chunks: what the best retriever could reach.
+    bounds = {cell.name for cell in experiment.cells if cell.run.knows.gold_read}
     barred = {breach.cell for breach in breaches} | bounds
     allowed = [name for name in deltas if name not in barred]
     sign = direction(row.label)
@@ -151,11 +152,6 @@ def conclude(
         final,
         same_questions=not test,
     )
-
-
-def _upper_bounds(experiment: Experiment) -> set[str]:
-    """Return the names of the cells that are given the gold chunks: what the best retriever could reach."""
-    return {cell.name for cell in experiment.cells if cell.run.knows.gold_read}
 
 
 def _breach(

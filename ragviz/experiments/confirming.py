@@ -8,7 +8,7 @@ from typing import Any
 from ragviz.core.configuration import Run
 from ragviz.core.errors import BudgetReached, UsageError
 from ragviz.core.experiment import Confirmation, Experiment
-from ragviz.core.progress import Progress, silent
+from ragviz.core.stopping import Progress, silent
 from ragviz.experiments import findings, sweeping
 from ragviz.workspace import Workspace
 

@@ -71,7 +71,8 @@ def estimated(
     """Estimate what cells take; without `calls` those of models are not counted, which is quick."""
     todo = [cell for cell in cells if not sweeping.is_done(workspace, cell)]
     infos = workspace.store.indexes.all(corpus.id)
-    indexes = tuple(_index(workspace, corpus, infos, config, todo) for config in _configs(todo))
+    configs = {cell.index.hash(): cell.index for cell in todo}.values()
+    indexes = tuple(_index(workspace, corpus, infos, config, todo) for config in configs)
     side = cells[0].run.split
     questions = question_set.sides.get(side, 0) if side else sum(question_set.sides.values())
     ranked = {_ranking(cell): cell for cell in todo}
@@ -84,10 +85,6 @@ def estimated(
         forecast=_forecast(workspace, infos, todo) if calls else Forecast(questions),
         seconds=_seconds(workspace, indexes, list(ranked.values()), questions),
     )
-
-
-def _configs(cells: Sequence[Cell]) -> list[IndexConfig]:
-    return list({cell.index.hash(): cell.index for cell in cells}.values())
 
 
 def _ranking(cell: Cell) -> tuple[object, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ragviz.core.experiment import Experiment
-from ragviz.core.progress import Progress, silent
+from ragviz.core.stopping import Progress, silent
 from ragviz.experiments import confirming, declaring, findings, grid, sweeping
 from ragviz.runs import sample_runs
 from ragviz.workspace import Workspace

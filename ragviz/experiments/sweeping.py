@@ -17,7 +17,7 @@ from ragviz.core.configuration import IndexConfig, IndexInfo, Run, RunConfig
 from ragviz.core.document import Corpus
 from ragviz.core.errors import BudgetReached, Cancelled, ModelError, RagvizError, StorageError, UsageError
 from ragviz.core.experiment import Cell, Experiment
-from ragviz.core.progress import Progress, silent
+from ragviz.core.stopping import Progress, silent
 from ragviz.experiments import findings
 from ragviz.index import indexing
 from ragviz.runs import running

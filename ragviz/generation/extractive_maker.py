@@ -7,8 +7,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from ragviz.core.digests import digest
-from ragviz.core.progress import Progress
 from ragviz.core.question import Question, QuestionStyle, QuestionType
+from ragviz.core.stopping import Progress
 from ragviz.generation import rejection
 from ragviz.generation.candidates import Candidate, Corpus, candidates
 from ragviz.generation.choosing import Choice, chosen

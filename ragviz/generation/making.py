@@ -11,9 +11,9 @@ from functools import partial
 from typing import Any, TypeVar
 
 from ragviz.core.errors import ModelError
-from ragviz.core.progress import Progress, silent
 from ragviz.core.question import Question
 from ragviz.core.question_set import Edit, QuestionSet
+from ragviz.core.stopping import Progress, silent
 from ragviz.generation import plan_record, rejection
 from ragviz.generation.indexed_documents import IndexedDocuments
 from ragviz.generation.makers import Meter, Order, size

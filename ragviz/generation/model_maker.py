@@ -11,9 +11,9 @@ from typing import Any
 from ragviz.core.digests import digest
 from ragviz.core.document import Chunk, Span
 from ragviz.core.errors import RagvizError
-from ragviz.core.progress import Progress
 from ragviz.core.question import Question, QuestionType
 from ragviz.core.reply_cache import Cache
+from ragviz.core.stopping import Progress
 from ragviz.generation import model_questions, related_chunks, verification
 from ragviz.generation.indexed_documents import IndexedDocuments
 from ragviz.generation.makers import Ask, Meter, Order, Source

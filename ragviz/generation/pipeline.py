@@ -14,9 +14,9 @@ from ragviz.core import stopping
 from ragviz.core.configuration import IndexInfo
 from ragviz.core.digests import digest
 from ragviz.core.errors import UsageError
-from ragviz.core.progress import Progress, silent
 from ragviz.core.question import GeneratorName, Question, QuestionStyle, QuestionType
 from ragviz.core.question_set import Edit, QuestionSet
+from ragviz.core.stopping import Progress, silent
 from ragviz.generation import makers, model_questions, plan_record, verification, verifying
 from ragviz.generation import plan as planned_cells
 from ragviz.generation.extractive_maker import ExtractiveMaker

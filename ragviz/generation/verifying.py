@@ -14,10 +14,10 @@ from ragviz.core.configuration import IndexInfo
 from ragviz.core.digests import new_id
 from ragviz.core.document import Chunk, Document
 from ragviz.core.errors import UsageError
-from ragviz.core.progress import Progress, silent
 from ragviz.core.question import Question
 from ragviz.core.question_set import Edit, QuestionSet
 from ragviz.core.ranking import Hit
+from ragviz.core.stopping import Progress, silent
 from ragviz.generation import evidence_passages, verification
 from ragviz.generation.evidence_passages import Passage
 from ragviz.generation.makers import Ask

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from ragviz.core.configuration import IndexInfo, Run
 from ragviz.core.document import Chunk
 from ragviz.core.errors import UsageError
-from ragviz.core.progress import Progress, silent
 from ragviz.core.question import Question
 from ragviz.core.ranking import Ranking, Retrieved
+from ragviz.core.stopping import Progress, silent
 from ragviz.index import indexing
 from ragviz.metrics import rank_metrics
 from ragviz.questions.interchange import documents_of

@@ -9,9 +9,9 @@ from dataclasses import asdict, dataclass, field, replace
 from ragviz.core.configuration import IndexInfo
 from ragviz.core.digests import digest
 from ragviz.core.errors import UsageError
-from ragviz.core.progress import Progress, silent
 from ragviz.core.question import Question
 from ragviz.core.question_set import Edit, QuestionSet
+from ragviz.core.stopping import Progress, silent
 from ragviz.health import log_clusters
 from ragviz.health.log_clusters import EMBEDDED, OpenCluster, Vectors
 from ragviz.questions import asked

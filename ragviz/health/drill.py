@@ -26,10 +26,10 @@ from ragviz.analysis import evaluate, requirements
 from ragviz.analysis.rules import MINIMUM_EFFECT, verdict_of
 from ragviz.core.configuration import IndexInfo, RetrieverName
 from ragviz.core.errors import UsageError
-from ragviz.core.progress import Progress, silent
 from ragviz.core.question import Question
 from ragviz.core.question_set import QuestionSet
 from ragviz.core.ranking import Ranking
+from ragviz.core.stopping import Progress, silent
 from ragviz.metrics.registry import label
 from ragviz.models.requests import Spending
 from ragviz.retrieval import search

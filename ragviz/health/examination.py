@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ragviz.core.configuration import IndexInfo, Run
-from ragviz.core.progress import Progress, silent
 from ragviz.core.question_set import QuestionSet
+from ragviz.core.stopping import Progress, silent
 from ragviz.health import contents, material
 from ragviz.health.contents import Contents
 from ragviz.health.finding import Found

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragviz.core.configuration import IndexInfo
-from ragviz.core.progress import Progress
 from ragviz.core.question import Question
 from ragviz.core.question_set import QuestionSet
+from ragviz.core.stopping import Progress
 from ragviz.health import word_weights as words
 from ragviz.models import weights as models
 from ragviz.questions.asked import Asked, Log, normal

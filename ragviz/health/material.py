@@ -12,9 +12,9 @@ from ragviz.analysis import pooled
 from ragviz.core.configuration import IndexInfo, Run
 from ragviz.core.document import Document, DocumentInfo, Span
 from ragviz.core.errors import ServiceError, UsageError
-from ragviz.core.progress import Progress, silent
 from ragviz.core.question import Question
 from ragviz.core.question_set import QuestionSet
+from ragviz.core.stopping import Progress, silent
 from ragviz.generation import plan_record, sections
 from ragviz.health import word_weights as words
 from ragviz.health.word_weights import Weights

@@ -15,7 +15,7 @@ from ragviz.core.configuration import REMOTE, IndexConfig, IndexInfo
 from ragviz.core.digests import new_id
 from ragviz.core.document import Chunk, Corpus, Document, DocumentInfo
 from ragviz.core.errors import Deleted, ModelError, UsageError
-from ragviz.core.progress import Progress, silent
+from ragviz.core.stopping import Progress, silent
 from ragviz.index import chunking, prefixes
 from ragviz.index.damage import content_of, examined
 from ragviz.models.requests import Spending, dollars

@@ -35,11 +35,6 @@ def title_of(document: Document) -> str:
     return re.sub(r"[\W_]+", " ", Path(document.name).stem).strip()
 
 
-def _titled(document: Document) -> Callable[[int], Headed]:
-    title: Headed = (title_of(document),)
-    return lambda start: title
-
-
 def _headed(document: Document) -> Callable[[int], Headed]:
     """Return what gives the title and the headings that stand above a character, from the outermost to the nearest."""
     title = title_of(document)
@@ -101,7 +96,8 @@ class Prefix:
 PREFIXES: Mapping[str, Prefix] = {
     NONE: Prefix("Each chunk is embedded and searched as it stands in its document.", None),
     "title": Prefix(
-        "The document's title (its file's name, as words) is put before each chunk when it is indexed.", _titled
+        "The document's title (its file's name, as words) is put before each chunk when it is indexed.",
+        lambda document: lambda start: (title_of(document),),
     ),
     "headings": Prefix(
         "The title and the headings above it are put before each chunk when it is indexed; the title alone where a "

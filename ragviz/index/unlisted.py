@@ -16,7 +16,7 @@ from ragviz.core import processes
 from ragviz.core.configuration import IndexConfig, IndexInfo
 from ragviz.core.digests import new_id
 from ragviz.core.errors import RagvizError
-from ragviz.core.progress import Progress, silent
+from ragviz.core.stopping import Progress, silent
 from ragviz.index import damage, indexing
 from ragviz.models.requests import Spending
 from ragviz.store.schema import Cuts

@@ -11,7 +11,7 @@ from ragviz import sample
 from ragviz.core.configuration import IndexConfig, Run, RunConfig
 from ragviz.core.errors import Cancelled, Deleted, NotFoundError, UsageError
 from ragviz.core.job import Job
-from ragviz.core.progress import Progress
+from ragviz.core.stopping import Progress
 from ragviz.store.transactions import Kind as Noun
 from ragviz.store.transactions import plain_name
 from ragviz.workspace import Workspace

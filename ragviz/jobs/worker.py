@@ -17,8 +17,7 @@ from typing import Any
 from ragviz.core import addresses, processes
 from ragviz.core.errors import Cancelled, Deleted, RagvizError, UsageError
 from ragviz.core.job import Job, NewJob
-from ragviz.core.progress import Progress
-from ragviz.core.stopping import SENTENCE, Stopping, following
+from ragviz.core.stopping import SENTENCE, Progress, Stopping, following
 from ragviz.jobs.queue import kept, made_by, not_free, note_interrupted, refreshed
 from ragviz.jobs.tasks import KINDS
 from ragviz.store import database

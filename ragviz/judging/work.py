@@ -18,8 +18,7 @@ from typing import Any
 
 from ragviz.core import stopping
 from ragviz.core.errors import Cancelled, ModelError, RagvizError
-from ragviz.core.progress import Progress, silent
-from ragviz.core.stopping import LOOK, Stopping, current, follow
+from ragviz.core.stopping import LOOK, Progress, Stopping, current, follow, silent
 from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.judging import checks, similarities
 from ragviz.judging.planning import Item, Keep, Plan

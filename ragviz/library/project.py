@@ -29,8 +29,8 @@ from ragviz.core.endpoint_choices import Endpoint
 from ragviz.core.errors import InputError, RowErrors, UsageError
 from ragviz.core.fields import Field, fields_of
 from ragviz.core.job import NewJob
-from ragviz.core.progress import Progress, silent
 from ragviz.core.question import GeneratorName, QuestionStyle, QuestionType
+from ragviz.core.stopping import Progress, silent
 from ragviz.documents import corpora
 from ragviz.experiments import grid
 from ragviz.jobs import worker

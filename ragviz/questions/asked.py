@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from ragviz.core import addresses
 from ragviz.core.addresses import HIDDEN
 from ragviz.core.errors import InputError
-from ragviz.core.progress import Progress, silent
+from ragviz.core.stopping import Progress, silent
 from ragviz.documents import tables_in
 from ragviz.questions.formats.input_file import InputFile, Problem, readable
 from ragviz.text.untrusted import storable, without_keys

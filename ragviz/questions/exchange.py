@@ -14,9 +14,9 @@ from typing import Any
 from ragviz.core.digests import digest
 from ragviz.core.document import Corpus, Document, DocumentInfo
 from ragviz.core.errors import NotFoundError, UsageError
-from ragviz.core.progress import Progress, silent
 from ragviz.core.question import Split
 from ragviz.core.question_set import Edit, QuestionSet
+from ragviz.core.stopping import Progress, silent
 from ragviz.questions.formats import set_formats
 from ragviz.questions.formats.input_file import InputFile, Problem, from_bytes
 from ragviz.questions.formats.set_formats import AUTO, Choices, Outgoing, Written

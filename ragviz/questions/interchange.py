@@ -45,8 +45,8 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 from ragviz.core.digests import digest
 from ragviz.core.document import Chunk, Document, Evidence, Span
 from ragviz.core.errors import InputError, UsageError
-from ragviz.core.progress import Progress, silent
 from ragviz.core.question import LONGEST_ID, Question, QuestionKind, QuestionStatus, QuestionStyle, QuestionType, Side
+from ragviz.core.stopping import Progress, silent
 from ragviz.documents import tables_in
 from ragviz.questions.formats.located import PLACES, located
 from ragviz.text import language, quotes

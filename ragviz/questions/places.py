@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragviz.core.document import Chunk, Document
-from ragviz.core.progress import Progress, silent
+from ragviz.core.stopping import Progress, silent
 from ragviz.questions.units import units
 
 LEAST = 0.5

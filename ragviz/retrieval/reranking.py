@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ragviz.core.configuration import IndexConfig
 from ragviz.core.errors import ModelError, UsageError
-from ragviz.core.progress import Progress, silent
 from ragviz.core.ranking import Ranking
+from ragviz.core.stopping import Progress, silent
 from ragviz.retrieval.retrievers import Retriever, Texts
 
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from ragviz.core.configuration import IndexInfo, RerankerName, RetrieverName
 from ragviz.core.document import Chunk
 from ragviz.core.errors import SearchError
-from ragviz.core.progress import Progress, silent
 from ragviz.core.ranking import Hit, Ranking
+from ragviz.core.stopping import Progress, silent
 from ragviz.index import chunking, indexing
 from ragviz.index.damage import require_sound, sound
 from ragviz.models.requests import Spending

@@ -11,7 +11,7 @@ from typing import Any
 from ragviz.core.configuration import Run
 from ragviz.core.digests import digest
 from ragviz.core.errors import ModelError
-from ragviz.core.progress import Progress
+from ragviz.core.stopping import Progress
 from ragviz.judging import controls, planning, steps
 from ragviz.judging.work import Asker
 from ragviz.models.requests import Completion, Request, Usage

@@ -17,11 +17,11 @@ from ragviz.core.configuration import Run, RunConfig
 from ragviz.core.digests import digest
 from ragviz.core.document import Chunk, Corpus, Document, Evidence, Span
 from ragviz.core.errors import UsageError
-from ragviz.core.progress import Progress, silent
 from ragviz.core.question import Question
 from ragviz.core.question_set import QuestionSet
 from ragviz.core.ranking import Ranking, Retrieved
 from ragviz.core.recording import AnswerStatus, Context, Found, Knows, Recording
+from ragviz.core.stopping import Progress, silent
 from ragviz.core.verdict import EvaluatedAnswer, Matrix
 from ragviz.index import indexing
 from ragviz.metrics import answers as answer_metrics

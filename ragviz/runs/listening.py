@@ -9,8 +9,7 @@ from collections.abc import Sequence
 
 from ragviz.core.document import Corpus
 from ragviz.core.errors import BudgetReached, InputError
-from ragviz.core.progress import Progress, silent
-from ragviz.core.stopping import current
+from ragviz.core.stopping import Progress, current, silent
 from ragviz.runs import imports, running
 from ragviz.targets import logged_file
 from ragviz.targets.logged_item import LoggedItem

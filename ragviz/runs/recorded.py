@@ -11,9 +11,9 @@ from typing import Any, Protocol
 from ragviz.core.configuration import Run, RunConfig
 from ragviz.core.digests import digest
 from ragviz.core.errors import ServiceError, UsageError
-from ragviz.core.progress import Progress, silent
 from ragviz.core.question import Question
 from ragviz.core.question_set import QuestionSet
+from ragviz.core.stopping import Progress, silent
 from ragviz.judging.work import Scheduler
 from ragviz.metrics import text as text_metrics
 from ragviz.runs import choices, contexts, running

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from ragviz.analysis import rescue as rescuing
 from ragviz.core.configuration import NO_EMBEDDER, IndexInfo, Run
 from ragviz.core.errors import Cancelled, Deleted, RagvizError, UsageError
-from ragviz.core.progress import Progress, silent
 from ragviz.core.ranking import Retrieved
+from ragviz.core.stopping import Progress, silent
 from ragviz.index.unlisted import unlisted
 from ragviz.metrics import rank_metrics
 from ragviz.models.requests import dollars

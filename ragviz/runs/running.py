@@ -11,11 +11,11 @@ from typing import Any, cast
 
 from ragviz.core.configuration import IndexInfo, Run, RunConfig
 from ragviz.core.errors import Deleted, UsageError
-from ragviz.core.progress import Progress, silent
 from ragviz.core.question import Question
 from ragviz.core.question_set import QuestionSet
 from ragviz.core.ranking import Retrieved
 from ragviz.core.score import Score
+from ragviz.core.stopping import Progress, silent
 from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.judging import controls, forecast, planning, work
 from ragviz.metrics import answers as answer_metrics

@@ -8,8 +8,8 @@ from ragviz import sample
 from ragviz.core.configuration import IndexConfig, RetrieverName, Run, RunConfig
 from ragviz.core.digests import digest
 from ragviz.core.document import Corpus
-from ragviz.core.progress import Progress, silent
 from ragviz.core.question import Question
+from ragviz.core.stopping import Progress, silent
 from ragviz.documents import corpora
 from ragviz.index import indexing
 from ragviz.judging import pool

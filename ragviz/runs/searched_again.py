@@ -16,9 +16,9 @@ from ragviz.backends import exact
 from ragviz.core.configuration import IndexConfig, IndexInfo, Run
 from ragviz.core.digests import digest
 from ragviz.core.errors import UsageError
-from ragviz.core.progress import Progress, silent
 from ragviz.core.question import Question
 from ragviz.core.ranking import Ranking
+from ragviz.core.stopping import Progress, silent
 from ragviz.index import indexing, prefixes
 from ragviz.models.vectors import Vectors
 from ragviz.retrieval import search

@@ -169,10 +169,6 @@ def _calls(contents: Contents) -> Iterator[Sequence[Any]]:
         yield question_id, call.step, call.model, call.prompt, *tokens, *cost, call.raw
 
 
-def _means(contents: Contents) -> Iterator[Sequence[Any]]:
-    return mean_rows(contents.slices, contents.controls, contents.chosen_by)
-
-
 _CAUSE_KEYS = ", ".join(f"{key} ({cause.title[:1].lower()}{cause.title[1:]})" for key, cause in diagnose.CAUSES.items())
 """Keys of the causes, which never change, each with what the pages call it."""
 _TYPE_KEYS, _STYLE_KEYS = ", ".join(TYPES), ", ".join(STYLES)
@@ -337,7 +333,7 @@ TABLES: dict[str, Table] = {
                 "chosen_by", "text", "the experiment that chose the run's configuration on these questions; else none"
             ),
         ),
-        _means,
+        lambda contents: mean_rows(contents.slices, contents.controls, contents.chosen_by),
     ),
 }
 """Every table by its name, which is also the name of its file."""

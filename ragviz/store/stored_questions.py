@@ -17,9 +17,9 @@ from sqlalchemy.engine import Connection, Row
 from ragviz.core.digests import new_id
 from ragviz.core.document import Document
 from ragviz.core.errors import UsageError
-from ragviz.core.progress import Progress, silent
 from ragviz.core.question import ASKED, SIDES, Question, Side, Split
 from ragviz.core.question_set import DELETED, EDITED, SYSTEM, Comment, Edit, QuestionChange, QuestionSet, SetVersion
+from ragviz.core.stopping import Progress, silent
 from ragviz.store import schema
 from ragviz.store.database import repeated
 from ragviz.store.schema import columns, record

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ragviz.core.errors import InputError
-from ragviz.core.progress import Progress
 from ragviz.core.question import Question, Side
+from ragviz.core.stopping import Progress
 from ragviz.questions import interchange
 from ragviz.questions.formats import judged
 from ragviz.questions.formats.entries import Entries, question_id

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from ragviz.core.document import Evidence, Span
-from ragviz.core.progress import Progress
 from ragviz.core.question import Question
+from ragviz.core.stopping import Progress
 from ragviz.questions.formats.input_file import InputFile, Problem, readable
 from ragviz.text.counts import counted
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ragviz.core.document import Chunk, Span
-from ragviz.core.progress import Progress
 from ragviz.core.question import Question
+from ragviz.core.stopping import Progress
 from ragviz.questions import interchange
 from ragviz.questions.formats.input_file import InputFile, Problem
 from ragviz.questions.formats.set_formats import Choices, Known, Outgoing, Read, Written

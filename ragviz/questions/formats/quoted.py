@@ -8,8 +8,8 @@ from typing import Any
 
 from ragviz.core.digests import digest
 from ragviz.core.document import Span
-from ragviz.core.progress import Progress
 from ragviz.core.question import Question, QuestionStyle, QuestionType
+from ragviz.core.stopping import Progress
 from ragviz.documents import tables_in
 from ragviz.questions import interchange
 from ragviz.questions.formats.entries import question_id

@@ -7,8 +7,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ragviz.core.progress import Progress
 from ragviz.core.question import Question, QuestionStyle, QuestionType
+from ragviz.core.stopping import Progress
 from ragviz.documents import tables_in
 from ragviz.questions.formats import quoted
 from ragviz.questions.formats.input_file import InputFile

@@ -9,8 +9,8 @@ from typing import Any, Protocol, cast
 
 from ragviz.core.document import Document, DocumentInfo
 from ragviz.core.errors import InputError, UsageError
-from ragviz.core.progress import Progress
 from ragviz.core.question import Question
+from ragviz.core.stopping import Progress
 from ragviz.questions.formats.input_file import InputFile, Problem
 from ragviz.text.untrusted import has_keys
 

@@ -11,8 +11,8 @@ from typing import Any, cast
 from ragviz.core.digests import digest
 from ragviz.core.document import Chunk, Document, Evidence, Span
 from ragviz.core.errors import InputError
-from ragviz.core.progress import Progress
 from ragviz.core.question import Question
+from ragviz.core.stopping import Progress
 from ragviz.questions.formats.entries import Entries, question_id
 from ragviz.questions.formats.input_file import InputFile, Problem
 from ragviz.questions.formats.located import located

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 from ragviz.core.document import Span
 from ragviz.core.errors import InputError
-from ragviz.core.progress import Progress
 from ragviz.core.question import Question
+from ragviz.core.stopping import Progress
 from ragviz.questions.formats import judged
 from ragviz.questions.formats.entries import question_id
 from ragviz.questions.formats.input_file import InputFile, Problem, objects, readable
