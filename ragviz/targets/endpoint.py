@@ -38,6 +38,15 @@ EXPRESSIONS = (
     "answer", "contexts", "ids", "scores", "documents", "prompt_tokens", "completion_tokens", "abstained",
 )  # fmt: skip
 """Choices that are JMESPath."""
+NEXT_STEP = {
+    300: "Redirects are not followed with a question or a token: set --url to the new address.",
+    400: "Check the body and the address of the target.",
+    **dict.fromkeys((401, 403), "Give a header: 'Authorization: Bearer ${TOKEN}'."),
+    404: "Check the path of --url.",
+    429: "Ask fewer at a time (--concurrency), or set --per-minute.",
+    500: "See the server's log, then ask again.",
+}
+"""What to do about a status; 300 and 500 stand for all of their hundred, 400 for any other."""
 SHOWN_PARTS = 12
 """Parts of a reply that an error names."""
 
@@ -351,18 +360,11 @@ class Asker:
         status, kind = response.status_code, refusals.what_is(text)
         words = " ".join(refusals.words(text).split())[: refusals.SHOWN]
         variables = ", ".join(self._variables)
-        step = "Check the body and the address of the target."
+        step = NEXT_STEP.get(status // 100 * 100 if status // 100 in (3, 5) else status, NEXT_STEP[400])
         if 300 <= status < 400:
             words = addresses.shown(response.headers.get("location", "").partition("?")[0])
-            step = "Redirects are not followed with a question or a token: set --url to the new address."
-        elif status in (401, 403):
-            step = f"Check what {variables} holds." if variables else "Give a header: 'Authorization: Bearer ${TOKEN}'."
-        elif status == 404:
-            step = "Check the path of --url."
-        elif status == 429:
-            step = "Ask fewer at a time (--concurrency), or set --per-minute."
-        elif status >= 500:
-            step = "See the server's log, then ask again."
+        elif status in (401, 403) and variables:
+            step = f"Check what {variables} holds."
         again = status in refusals.RETRIED or status >= 500
         told = f"HTTP {status}{' with a web page' if kind == refusals.PAGE else ''}{f' ({words})' if words else ''}"
         after = refusals.seconds_of(response.headers.get("retry-after", ""))
