@@ -110,8 +110,7 @@ def settings_line(run: Run) -> str:
     if run.knows.opaque:
         read = f"reads up to {wording.counted(config.depth, 'context')}" if run.knows.contexts else "contexts unknown"
         of = f"questions {measurements.version_words(run)} · {wording.ago(run.created)}"
-        found = f" · {said}" if (said := measurements.read_words(run).rstrip(".")) else ""
-        return f"{run.answered_by.capitalize() or 'Another system'} · {read} · {of}{found}"
+        return f"{run.answered_by.capitalize() or 'Another system'} · {read} · {of}"
     by = f" · answers: {run.answered_by}" if run.knows.answers else ""
     by += f" from {TARGETS[config.context].basis}" if by and not run.knows.first_k else ""
     reranked = measurements.reranking_words(run)

@@ -70,15 +70,18 @@ def length_edges(lengths: NDArray[np.int_], limit: int | None, most: int = 24) -
     return np.arange(start, longest + step + 1, step)
 
 
-def waterfall(steps: Sequence[tuple[str, int, int]], *, selected: int | None = None, height: int = 0) -> go.Figure:
+def waterfall(
+    steps: Sequence[tuple[str, int, int]], *, correct: bool = True, selected: int | None = None, height: int = 0
+) -> go.Figure:
     """Draw where questions were lost: (title, count, left) for every step, first all questions, last those left.
 
+    These are `correct`, or else nothing tells of any whether it is.
     A bar's `customdata` is the index of its step; `selected` is such an index, and fades the others.
     """
-    last = len(steps) - 1
+    last, ends = len(steps) - 1, ACCENT if correct else CONTEXT
     total = steps[0][1] if steps else 0
     starts = [0 if place in (0, last) else left for place, (_, _, left) in enumerate(steps)]
-    colours = [CONTEXT if place == 0 else ACCENT if place == last else WORSE for place in range(len(steps))]
+    colours = [CONTEXT if place == 0 else ends if place == last else WORSE for place in range(len(steps))]
     figure = go.Figure(
         go.Bar(
             **CLICKABLE,
@@ -103,10 +106,10 @@ def waterfall(steps: Sequence[tuple[str, int, int]], *, selected: int | None = N
     figure.update_xaxes(range=[0, max(total * 1.1, 1)], dtick=style.whole_step(total), tickformat="d", gridcolor=GRID)
     figure.update_yaxes(autorange="reversed", type="category", showgrid=False, ticksuffix="  ")
     lost = ", ".join(f"{count} {title.lower()}" for title, count, _ in steps[1:-1] if count)
-    correct = steps[-1][1] if steps else 0
+    left = steps[-1][1] if steps else 0
     return style.described(
         figure,
-        f"Of {style.counted_words(total, 'question')}: {lost + ', ' if lost else ''}{correct} {steps[-1][0].lower()}.",
+        f"Of {style.counted_words(total, 'question')}: {lost + ', ' if lost else ''}{left} {steps[-1][0].lower()}.",
     )
 
 

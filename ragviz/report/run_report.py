@@ -191,7 +191,8 @@ def _pictures(run: Run, summary: Summary, judgement: Judgement, figures: Figures
             )
         )
     steps = judgements.lost_steps(run, judgement.causes, set(summary.question_ids), summary.k)
-    drawn.append(figures.add(plots.waterfall([(s.title, s.count, s.left) for s in steps]), "Where questions are lost"))
+    bars = plots.waterfall([(s.title, s.count, s.left) for s in steps], correct=steps[-1].cause == "fine")
+    drawn.append(figures.add(bars, "Where questions are lost"))
     return element("div", *drawn)
 
 

@@ -98,7 +98,7 @@ def body(runs: Sequence[Run], question_id: str, k: int) -> None:
     with st.container(key="case-texts"):
         left, right = st.columns(2, gap="medium")
         with left, notices.errors_shown():
-            case.reference_text(question, Matrix(), None)
+            case.reference_text(question, Matrix(), None, ranked=pair[0].knows.ranking)
         with right, notices.errors_shown():
             heading.section("Evidence")
             with st.container(key="case-evidence", gap="small"):

@@ -161,7 +161,7 @@ def texts(
     if question.evidence and run.knows.ranking:
         st.html(legend([("gold", "evidence"), ("hit", f"in {first(k, 'chunk')}")]))
     with st.container(key="case-texts"):
-        parts = [partial(reference_text, question, matrix, claim)]
+        parts = [partial(reference_text, question, matrix, claim, ranked=run.knows.ranking)]
         if run.knows.answers:
             parts.insert(0, partial(answer_text, evaluated, claim))
         if run.knows.ranking:
@@ -171,8 +171,8 @@ def texts(
                 part()
 
 
-def reference_text(question: Question, matrix: Matrix, claim: Chosen | None) -> None:
-    """Draw the reference answer with its claims."""
+def reference_text(question: Question, matrix: Matrix, claim: Chosen | None, *, ranked: bool = True) -> None:
+    """Draw the reference answer with its claims; `ranked` is whether it is known where its evidence stands."""
     if question.history:
         heading.section("Earlier in the conversation")
         for asked, answered in question.history:
@@ -187,7 +187,7 @@ def reference_text(question: Question, matrix: Matrix, claim: Chosen | None) -> 
             none = "None: the documents do not answer this question." if question.kind == "unanswerable" else "None."
             st.caption(none)
         kind = evaluate.KIND_TITLES[question.kind]
-        described = " · ".join([*([] if question.open else [kind]), *said_of(question)])
+        described = " · ".join([*([kind] if ranked else []), *said_of(question)])
         st.caption(
             f"{f'{described} · ' if described else ''}generator {plain(question.generator)} · id {plain(question.id)}"
         )

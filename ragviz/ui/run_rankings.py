@@ -84,7 +84,8 @@ def waterfall(run: Run, summary: Summary, key: str) -> None:
 
     requested = st.query_params.get("cause")
     selected = names.index(requested) if requested in names else None
-    drawn = plots.waterfall([(s.title, s.count, s.left) for s in steps], selected=selected)
+    bars_of, correct = [(s.title, s.count, s.left) for s in steps], names[-1] == "fine"
+    drawn = plots.waterfall(bars_of, correct=correct, selected=selected)
     figure.draw(drawn, bars, on_select=clicked)
     st.caption(lost_words(run, cache.lost(run, k), k, requested if requested in diagnose.CAUSES else ""))
 

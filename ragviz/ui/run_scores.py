@@ -105,8 +105,8 @@ def coverage(run: Run, judgement: judgements.Judgement) -> str:
     total, failed = len(cache.questions(run)), len(judgement.failed)
     unanswered = sum("answer" in steps for steps in judgement.failures.values())
     coverage_words = plain(judgements.coverage_words(judgement, total))
-    said = sum(status != "none" for status in judgement.statuses.values())
-    words = [coverage_words or f"**{said - failed} of {total:,}** answered"]
+    said = sum(status == "answered" for status in judgement.statuses.values())
+    words = [coverage_words or f"**{said:,} of {total:,}** answered"]
     if unanswered:
         words.append(f":orange[▲] {wording.counted(unanswered, 'answer')} failed")
     if errors := failed - unanswered:
