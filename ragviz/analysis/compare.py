@@ -412,7 +412,10 @@ def _common(
                 f"The runs share no question with evidence, because they ask different sides of a split: {asked}. "
                 "Compare runs of the same side."
             )
-        raise UsageError(f"The runs share no question with evidence ({counts}): compare runs on the same question set.")
+        raise UsageError(
+            f"The runs share no question with evidence ({counts}), and no metric of answers: compare runs on the same "
+            "question set, judged by the same metrics."
+        )
     return ids, rows
 
 

@@ -136,7 +136,8 @@ def _side(run: Run, question_id: str, k: int, marks: Sequence[Range]) -> None:
         case.answer_body(cache.evaluated_to(run, question_id), marks=marks)
     else:
         st.caption("This run has no answers.")
-    more = "claims and verdicts" if case.has_claims(run, question_id) else "ranking and scores"
+    more = "contexts and scores" if run.knows.opaque else "ranking and scores"
+    more = "claims and verdicts" if case.has_claims(run, question_id) else more
     address.link("inspect", f"Only {run.name}: {more}", run=run.name, question=question_id, k=k)
 
 
