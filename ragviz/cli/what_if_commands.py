@@ -51,7 +51,7 @@ def what_if(
     effects, notes = what_ifs.effects(stored, choices, constant), dict[str, str]()
     cases, curve, picked = what_ifs.risk_of(workspace, stored, judgement, choices.k, by), None, None
     try:
-        curve = risk_coverage.curve(cases.cases, seed=run.config.seed)
+        curve = what_ifs.curve_of(run, cases)
         picked = what_ifs.chosen(cases, risk, seed=run.config.seed)
     except UsageError as error:
         notes["risk_coverage"] = str(error)

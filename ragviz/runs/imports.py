@@ -383,7 +383,7 @@ def _configured(workspace: Workspace, run: Run) -> Run:
     store, metrics = workspace.store, set[str]()
     ids, depth = [question.id for question in store.rankings.questions(run.id)], 1
     told = {"contexts": False, "answers": False, "reference": False}
-    found, shares = Counter[str](), list[float]()
+    found, shares, scored = Counter[str](), list[float](), True
     for start in range(0, len(ids), BATCH):
         batch = [*store.judgements.all(run.id, ids[start : start + BATCH]).values()]
         depth = max(depth, *(len(each.recording.contexts) for each in batch))
@@ -391,11 +391,12 @@ def _configured(workspace: Workspace, run: Run) -> Run:
         told["answers"] |= any(each.recording.has_answer for each in batch)
         told["reference"] |= any(each.question.answer.strip() for each in batch)
         metrics.update(answer_metrics.with_values(batch, Knows(answers=True)))
-        read = [context for each in batch for context in each.recording.contexts if context.found]
+        read = [context for each in batch for context in each.recording.contexts]
+        scored &= all(context.score is not None for context in read)
         found.update(context.found for context in read)
         shares += [context.share for context in read if context.found == "nearly"]
     facts: dict[str, Any] = {"contexts": dict(found) | ({"share": sum(shares) / len(shares)} if shares else {})}
-    store.runs.note(run.id, knows=run.provenance["knows"] | told, **facts)
+    store.runs.note(run.id, knows=run.provenance["knows"] | told, scored=scored and bool(found), **facts)
     tells = store.runs.get(run.id).knows.tells
     names = [name for name in metrics if tells.issuperset(answer_metrics.ANSWER_METRICS[name].needs)]
     ordered = tuple(name for name in answer_metrics.ANSWER_METRICS if name in names)

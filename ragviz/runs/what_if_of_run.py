@@ -119,6 +119,10 @@ def score_words(current: Run) -> tuple[bool, str]:
     """Say whether one threshold means the same for all questions, and why."""
     config, cut = current.config, current.provenance["index_config"]
     kind = config.reranker.partition(":")[0]
+    if current.knows.opaque and not current.provenance.get("scored"):
+        return False, "The system tells no scores of its contexts, only their order."
+    if current.knows.opaque:
+        return True, "Scores are the system's own: whether they mean the same for every question is not known here."
     if kind == "maxsim":
         return True, "Scores are mean cosines of words (MaxSim), behind the chunks that were reranked places only."
     if kind == "cross-encoder":
@@ -190,6 +194,18 @@ def risk_of(workspace: Workspace, stored: StoredRankings, judgement: Judgement, 
     unanswerable = sum(question.kind == "unanswerable" for question in questions)
     own_sides = tuple(sides.get(question.id, "") for question in questions)
     return Risk(cases, answers, len(pairs) - len(kept), unanswerable, own_sides, f"{cluster_words(about)}.")
+
+
+def curve_of(current: Run, risk: Risk) -> risk_coverage.Curve:
+    """Return risk and coverage at every threshold.
+
+    Raises:
+        UsageError: there is nothing to draw it from: no answer of which it is known whether it is right, or no scores.
+
+    """
+    if current.knows.opaque and not current.provenance.get("scored"):
+        raise UsageError(score_words(current)[1])
+    return risk_coverage.curve(risk.cases, seed=current.config.seed)
 
 
 def _sides(workspace: Workspace, current: Run) -> dict[str, str]:

@@ -199,7 +199,8 @@ def metrics_table(run: Run, summary: Summary) -> None:
     divided = len(others) > 1 and run.knows.ranking
     kinds = {KIND_TITLES[part.name].capitalize(): part for part in others} if divided else {}
     means = {name: whole.metrics[name] for name in whole.metrics if name in ANSWER_METRICS}
-    means |= {name: each for name, each in whole.metrics.items() if name not in means} | dict(of_maker)
+    ranked = whole.metrics if run.knows.ranking else {}
+    means |= {name: each for name, each in ranked.items() if name not in means} | dict(of_maker)
     rows = pd.DataFrame(
         {
             "Metric": [f"{title_of(name)}{at if name in ANSWER_METRICS else ''}" for name in means],

@@ -64,7 +64,7 @@ def draw(run: Run, k: int) -> None:
             k = chosen if st.query_params.get("if-k") else k
     with notices.errors_shown():
         _risk(run, k)
-    if stored.rankings.results:
+    if stored.rankings.results and not run.knows.opaque:
         with notices.errors_shown():
             _exact(run, k)
 
@@ -104,6 +104,8 @@ def _constant_slider(run: Run, stored: StoredRankings) -> int:
     A run that fuses nothing has no such choice.
     """
     own = run.config.rrf_constant
+    if run.knows.opaque:
+        return own
     with st.container():
         refused = _refusal(run, "components")
         if stored.candidates is None:
@@ -143,6 +145,8 @@ def _budget_slider(run: Run, stored: StoredRankings) -> int | None:
     """Return the tokens that the chunks kept may have, None for no limit."""
     own = what_if_of_run.own_choices(run).budget
     default = NO_BUDGET if own is None else str(own)
+    if run.knows.opaque:
+        return None
     with st.container():
         if stored.own.tokens is None:
             st.caption(
@@ -344,7 +348,7 @@ def _cases(run: Run, k: int, by: Confidence) -> tuple[Risk, Curve | None, str]:
     """Return the questions as the risk–coverage curve counts them, and the curve; None with the reason."""
     found = what_if_of_run.risk_of(cache.workspace(), _stored(run, _searched(run)), cache.judgement(run), k, by)
     try:
-        return found, risk_coverage.curve(found.cases, seed=run.config.seed), ""
+        return found, what_if_of_run.curve_of(run, found), ""
     except UsageError as error:
         return found, None, str(error)
 
