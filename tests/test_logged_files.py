@@ -157,6 +157,8 @@ def test_one_row_a_context_is_one_item_with_its_scores_ids_and_documents():
         ("[Document(id=n, content: 'A 'b'.', meta: {'a': 1}, score: 0.5)]", (Passage("A 'b'.", "n", score=0.5),)),
         ("[Document(metadata={'a': 1}, page_content='A b.'), Document(page_content=\"C's d.\")]",
          (Passage("A b."), Passage("C's d."))),
+        ([{"chunk_id": "n", "score": 0.5, "rank": 1}], (Passage("", "n", score=0.5),)),
+        ("[NodeWithScore(node=TextNode(id_='n', text='A\\nb.'), score=0.5)]", (Passage("A\nb.", "n", score=0.5),)),
         (["Node ID: n\nText: A b.\nScore:  0.500\n"], (Passage("A b.", "n", score=0.5),)),
         ('[{"price": 3}]', (Passage('{"price": 3}'),)),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -38,6 +39,7 @@ _TEXTS = (
 _IDS = ("id", "docid", "documentid", "chunkid", "passageid", "nodeid", "contextid", "idx", "uuid")
 _NAMES = ("document", "documentname", "docname", "source", "filename", "file", "filepath", "title", "url")
 _SCORES = ("score", "documentscore", "similarity", "similarityscore", "relevancescore", "rerankscore")
+_SAID_OF = {*_IDS, *_NAMES, *_SCORES, "rank"}
 _WITHIN = ("node", "document", "payload", "chunk", "metadata", "documentmetadata", "meta")
 """Keys of a passage, as `plain` writes them, and of the objects in it that say more of it."""
 _RETRIEVES = re.compile(r"retriev|vector.?search", re.IGNORECASE)
@@ -187,7 +189,7 @@ def _passage(found: Mapping[str, Any]) -> Passage | None:
         next((names[key] for key in keys if names.get(key) not in ("", None)), "")
         for keys in (_TEXTS, _IDS, _NAMES, _SCORES)
     )
-    if not str(text).strip() and (not key or len(found) > 2):
+    if not str(text).strip() and (not key or names.keys() - _SAID_OF):
         return None
     return Passage(str(text), str(key), str(document), number(score))
 
@@ -214,8 +216,7 @@ def _by_id(key: str, value: Any) -> Passage | None:
     return replace(passage, id=passage.id or key)
 
 
-_QUOTED = r"(?:'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\")"
-_PRINTED = re.compile(r"(?:Document|NodeWithScore|TextNode|ScoredPoint)\(")
+_QUOTED = re.compile(r"\b(?:page_content|text|content)=('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")", re.DOTALL)
 _BY_NODE = re.compile(r"^Node ID:\s*(\S+)\s*\nText:\s*(.*?)(?:\nScore:\s*([-\d.]+|None)\s*)?$", re.DOTALL)
 _HAYSTACK = re.compile(
     r"content: '(.*?)'(?=, (?:meta|score|dataframe|blob|embedding|sparse_embedding): |\)\s*[,\]]|\)?$)", re.DOTALL
@@ -230,9 +231,17 @@ def _printed(text: str) -> list[Passage]:
         return []
     passages = []
     for part in re.split(r"(?:^|(?<=[\[\s,]))(?=<?(?:Document|NodeWithScore|ScoredPoint)\()", text):
-        said = _HAYSTACK.search(part) or re.search(rf"\b(?:page_content|text|content)={_QUOTED}", part, re.DOTALL)
-        shown = next((each for each in said.groups() if each is not None), "") if said else ""
+        haystack, quoted = _HAYSTACK.search(part), _QUOTED.search(part)
+        shown = haystack[1] if haystack else _unquoted(quoted[1]) if quoted else ""
         name, score = re.search(r"\bid_?=(?:')?([^',)\s]+)", part), re.search(r"\bscore[:=]\s*([-\d.]+)", part)
         if shown or name:
             passages.append(Passage(shown, name[1] if name else "", score=number(score[1]) if score else None))
     return passages
+
+
+def _unquoted(literal: str) -> str:
+    """Return the text that Python printed in quotes."""
+    try:
+        return str(ast.literal_eval(literal))
+    except (ValueError, SyntaxError):
+        return literal[1:-1]
