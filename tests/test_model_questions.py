@@ -178,11 +178,6 @@ def client_of(server: ModelServer) -> ModelClient:
     return ModelClient(server.url, None, "loopback", concurrency=2, backoff=0.001)
 
 
-def written(server: ModelServer, tasks: list[Task], existing: set[str] | None = None):
-    known = set() if existing is None else existing
-    return list(model_questions.written(tasks, {"d": document()}, known, client_of(server)))
-
-
 def test_a_quote_that_stands_more_than_once_is_refused():
     of = document(TWICE)
     one = Task(Cell("d", "", "fact", ""), [chunk(of, TWICE[:40])])

@@ -9,9 +9,7 @@ import pytest
 
 from ragviz import sample
 from ragviz.core.document import Document
-from ragviz.core.question import Question
 from ragviz.documents import parsing
-from ragviz.questions import interchange
 from ragviz.text import language
 
 NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
@@ -25,15 +23,6 @@ def documents() -> dict[str, Document]:
 @pytest.fixture(scope="module")
 def rows() -> list[dict]:
     return [json.loads(line) for line in sample.questions().decode().splitlines()]
-
-
-@pytest.fixture(scope="module")
-def questions(documents: dict[str, Document]) -> list[Question]:
-    imported = interchange.read_questions(
-        sample.questions(), "questions.jsonl", {document.name: document for document in documents.values()}
-    )
-    assert imported.problems == {}
-    return list(imported.questions)
 
 
 def groups(row: dict) -> list[list[dict]]:
