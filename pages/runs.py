@@ -5,11 +5,12 @@ import streamlit as st
 from ragviz.core.configuration import Run
 from ragviz.core.digests import digest
 from ragviz.jobs import queue
-from ragviz.runs import overviews
+from ragviz.report import leaderboard_plots
+from ragviz.runs import history, overviews
 from ragviz.text.markup import plain
 from ragviz.text.names import distinct
 from ragviz.ui import address, experiment_view, frame, run_table, wording
-from ragviz.ui.kit import heading, notices, table
+from ragviz.ui.kit import figure, heading, notices, table
 
 workspace = frame.begin()
 store = workspace.store
@@ -50,6 +51,15 @@ def actions(ticked: Sequence[Run], known: Sequence[str]) -> None:
         if st.button("Delete", disabled=not ticked, key="delete-runs"):
             run_table.delete(ticked)
         st.caption(plain(missing) or f"{wording.counted(common, 'common question')} to compare.", width="stretch")
+
+
+def over_time(of_tag: Sequence[Run]) -> None:
+    """Draw the runs of a tag over time, and say with which of them they changed."""
+    found = history.history(workspace, of_tag)
+    pairs = zip(found.runs, found.means, strict=True)
+    rows = [leaderboard_plots.Row(run.name, at, mean) for at, (run, mean) in enumerate(pairs)]
+    st.markdown(plain(found.sentence))
+    figure.draw(leaderboard_plots.over_time(rows, found.changed, y_title=found.metric), "over-time")
 
 
 # The table
@@ -96,6 +106,9 @@ with notices.errors_shown():
     with buttons:
         ticked = table.ticked(st.session_state.get(f"runs-{turn}"), shown)
         actions(ticked, sorted({tag for run in runs for tag in run.tags}))
+    if len(chosen.tags) == 1 and len([run for run in shown if run.status == "done"]) > 1:
+        with notices.errors_shown():
+            over_time(shown)
     if shown:
         rows = run_table.rows(shown, measured_runs, status, columns, metrics)
         table.draw(

@@ -21,7 +21,7 @@ from ragviz.jobs import queue
 from ragviz.judging import forecast
 from ragviz.models import requests
 from ragviz.questions import question_types
-from ragviz.runs import cases, exports, measurements, overviews, running
+from ragviz.runs import cases, exports, history, measurements, overviews, running
 from ragviz.service import run_verbs, target_verbs
 from ragviz.targets import logged_file, logged_item, targets
 from ragviz.text import counts, markup
@@ -202,6 +202,28 @@ def _is_used(column: str, reading: logged_item.Reading) -> bool:
     """Return whether a column, an object that it is in, or one in it has a role."""
     used = [each for columns in reading.roles.values() for each in columns.split(", ")]
     return any(each == column or each.startswith(f"{column}.") or column.startswith(f"{each}.") for each in used)
+
+
+@runs_app.command("history")
+def runs_history(
+    tag: Annotated[str, typer.Argument(help="Of the runs, as a nightly job gives them.")],
+    metric: Annotated[str, typer.Option(help="Default: recall at each run's k, else of their answers.")] = "",
+    as_json: Json = False,
+) -> None:
+    """Show a metric of the runs with a tag over time, and with which run it changed."""
+    workspace = console.open_workspace()
+    found = history.history(workspace, [run for run in workspace.store.runs.all() if tag in run.tags], metric)
+    changed = found.runs[found.changed].name if found.changed is not None else None
+    rows = [(run.name, console.interval(mean), "changed" if run.name == changed else "")
+            for run, mean in zip(found.runs, found.means, strict=True)]  # fmt: skip
+    body = {"metric": found.metric, "questions": found.n, "changed": changed, "difference": found.difference}
+    body |= {"runs": [{"run": run.name, "mean": mean} for run, mean in zip(found.runs, found.means, strict=True)]}
+
+    def draw() -> None:
+        console.say(found.sentence)
+        console.table(("run", f"{found.metric} [95 %]", ""), rows)
+
+    console.show(body, as_json, draw)
 
 
 @runs_app.command("record", cls=options.DeclaredCommand)

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from ragviz.core.call import Estimate
 from ragviz.report import style
-from ragviz.report.style import CONTEXT, GRID
+from ragviz.report.style import ACCENT, CONTEXT, GRID
 
 ROW = 46
 """Pixels of a row of the leaderboard."""
@@ -66,6 +66,28 @@ def leaderboard(rows: Sequence[Row], groups: Sequence[Sequence[int]] = (), *, x_
     if baseline is not None:
         figure.add_vline(x=baseline, line={"dash": "dot", "width": 1.2, "color": CONTEXT})
     return style.described(figure, _leaderboard_words(rows, groups, x_title))
+
+
+def over_time(rows: Sequence[Row], changed: int | None, *, y_title: str, height: int = 260) -> go.Figure:
+    """Draw runs from left to right, the oldest first, with their 95 % intervals; a line before the one that changed."""
+    figure = go.Figure()
+    means = [(at, row) for at, row in enumerate(rows) if row.estimate.mean is not None]
+    ends = [(row.estimate.low, row.estimate.mean, row.estimate.high) for _, row in means]
+    reach = [(mean - (low if low is not None else mean), (high if high is not None else mean) - mean)
+             for low, mean, high in ends if mean is not None]  # fmt: skip
+    figure.add_scatter(
+        x=[at for at, _ in means], y=[row.estimate.mean for _, row in means], mode="lines+markers",
+        line={"color": ACCENT}, error_y={"array": [up for _, up in reach], "arrayminus": [down for down, _ in reach]},
+        hovertext=[f"{row.name}: {row.estimate.mean:.2f} {row.estimate.interval_words()}" for _, row in means],
+        hoverinfo="text",
+    )  # fmt: skip
+    figure.update_layout(**style.layout("", y_title, height))
+    figure.update_yaxes(range=[0, 1.02])
+    figure.update_xaxes(tickvals=[*range(len(rows))], ticktext=[style.named(row.name, 14) for row in rows])
+    if changed is not None:
+        figure.add_vline(x=changed - 0.5, line={"dash": "dot", "width": 1.2, "color": CONTEXT})
+    told = "; ".join(f"{row.name} {row.estimate.mean:.2f}" for _, row in means)
+    return style.described(figure, f"{y_title} of {len(rows)} runs, the oldest first: {told}.")
 
 
 def _mean(row: Row, y: int) -> go.Scatter:
