@@ -175,9 +175,9 @@ def _retrieved(step: Mapping[str, Any]) -> Any:
     """Return what a step of a trace retrieved, None where it is none or does something else."""
     if not _is_step(step):
         return None
-    stack = step.get("stack") or [{}]
-    method = stack[-1].get("method", {}).get("name") if isinstance(stack[-1], dict) else ""
-    named = " ".join(str(each) for each in (step.get("type"), step.get("name"), method) if each)
+    stack = step.get("stack")
+    called = stack[-1:] if isinstance(stack, list) else ""  # TruLens names the method innermost
+    named = " ".join(str(each) for each in (step.get("type"), step.get("name"), called) if each)
     outputs = (step.get(key) for key in ("retrievalContext", "rets", "output", "documents"))
     return next((each for each in outputs if each), None) if _RETRIEVES.search(named) else None
 
