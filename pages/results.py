@@ -199,8 +199,8 @@ run_scores.reranking_line(run)
 if chosen_here := measurements.chosen_words(run):
     st.caption(f":orange[▲] {plain(chosen_here)}")
 unranked = measurements.unranked_words(run)
-took = overviews.took_words(run, cache.overview(run))
-for told in filter(None, (unranked, took, measurements.agreement_words(run))):
+made_of = measurements.read_words(run), overviews.took_words(run, cache.overview(run))
+for told in filter(None, (unranked, " ".join(made_of).strip(), measurements.agreement_words(run))):
     st.caption(plain(told))
 if unranked and "reference" in cache.kinds(run).values() and store.documents.all(corpus.id):
     questions = run.provenance["questions"]

@@ -64,6 +64,15 @@ def title_of(label: str) -> str:
     return REGISTRY[name].title.replace("@k", f"@{k}") if name in REGISTRY else label
 
 
+def scale_of(label: str) -> str:
+    """Return the scale of a metric as it stands behind its name.
+
+    >>> scale_of("recall@3"), scale_of("ragas: faithfulness")
+    (' (0 to 1)', '')
+    """
+    return " (0 to 1)" if label.partition("@")[0] in REGISTRY else ""
+
+
 def k_read(label: str, own: int, k: int) -> int:
     """Return the k at which a run is measured: its `own` under "recall@own", else the common `k`."""
     return own if label.endswith(f"@{OWN}") else k

@@ -9,7 +9,7 @@ import numpy as np
 from ragviz.analysis import compare, comparison_words, points, ties
 from ragviz.analysis.compare import Comparison, MetricRow, headline, pairs
 from ragviz.core.configuration import Run
-from ragviz.metrics.registry import METRICS, title_of
+from ragviz.metrics.registry import METRICS, scale_of, title_of
 from ragviz.report import curve_plots, difference_plots, expense_plots, leaderboard_plots, pair_plots, small_multiples
 from ragviz.report.change_card import Decided
 from ragviz.report.elements import Html, element
@@ -62,7 +62,7 @@ def _leaderboard(comparison: Comparison, figures: Figures) -> Html:
     ranks = [comparison_words.rank_words(each) for each in compare.standings_by(comparison, metric, found)]
     ranks = ranks or [""] * len(names)
     rows = [leaderboard_plots.Row(names[place], place, row.estimates[place], ranks[place]) for place in order]
-    figure = leaderboard_plots.leaderboard(rows, joined, x_title=f"{title_of(metric)} (0 to 1)")
+    figure = leaderboard_plots.leaderboard(rows, joined, x_title=f"{title_of(metric)}{scale_of(metric)}")
     note = "◆ is the baseline. Lines are 95 % intervals; runs in one bracket cannot be separated."
     if len(names) > 2:
         note += f" {ties.apart_words(list(at), found)} {comparison_words.ranks_meaning(comparison)}"

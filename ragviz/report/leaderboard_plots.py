@@ -33,7 +33,7 @@ class Row:
 
 
 def leaderboard(rows: Sequence[Row], groups: Sequence[Sequence[int]] = (), *, x_title: str) -> go.Figure:
-    """Draw a row per run, from the top, on one axis from 0 to 1: its mean and 95 % interval.
+    """Draw a row per run, from the top, on one axis from 0 to 1, or of what is beyond: its mean and 95 % interval.
 
     `groups` are rows, by their places from the top, that one bracket joins; the baseline's name is marked, its mean
     a dotted line.
@@ -46,7 +46,9 @@ def leaderboard(rows: Sequence[Row], groups: Sequence[Sequence[int]] = (), *, x_
     width = LANE * (max(lanes, default=-1) + 1)
     figure.update_layout(**style.layout(x_title, "", 78 + ROW * max(len(rows), 3)))
     figure.update_layout(margin_r=NOTES + width)
-    figure.update_xaxes(range=[0, 1.02], tickvals=[0, 0.5, 1], showgrid=True, gridcolor=GRID)
+    figure.update_xaxes(showgrid=True, gridcolor=GRID)
+    if all(0 <= (row.estimate.mean or 0.0) <= 1 for row in rows):
+        figure.update_xaxes(range=[0, 1.02], tickvals=[0, 0.5, 1])
     figure.update_yaxes(
         tickvals=[-at for at in range(len(rows))],
         ticktext=[f"{'◆ ' if row.place == 0 else ''}{style.named(row.name, 28)}" for row in rows],

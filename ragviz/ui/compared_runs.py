@@ -15,7 +15,7 @@ from ragviz.analysis import compare, comparison_words, diagnose, differing, lead
 from ragviz.analysis.compare import Comparison, Delta, MetricRow
 from ragviz.analysis.evaluate import CURVES
 from ragviz.core.configuration import Run
-from ragviz.metrics.registry import METRICS, title_of
+from ragviz.metrics.registry import METRICS, scale_of, title_of
 from ragviz.report import curve_plots, difference_plots, expense_plots, leaderboard_plots, small_multiples
 from ragviz.runs import comparisons, moved_questions
 from ragviz.runs.overviews import Overview
@@ -270,7 +270,7 @@ def leaderboard(shown: Compared) -> None:
     at = {comparison.runs[place]: row for row, place in enumerate(order)}
     groups = ties.brackets(list(at), pairs)
     joined = [[at[run] for run in group] for group in groups]
-    drawn = leaderboard_plots.leaderboard(rows, joined, x_title=f"{title_of(metric)} (0 to 1), 95 % intervals")
+    drawn = leaderboard_plots.leaderboard(rows, joined, x_title=f"{title_of(metric)}{scale_of(metric)}, 95 % intervals")
     figure.draw(drawn, "leaderboard")
     if words := ties.apart_words(list(at), pairs):
         st.markdown(plain(words))

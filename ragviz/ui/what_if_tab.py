@@ -62,8 +62,9 @@ def draw(run: Run, k: int) -> None:
         with notices.errors_shown():
             chosen = _choices(run, stored)
             k = chosen if st.query_params.get("if-k") else k
-    with notices.errors_shown():
-        _risk(run, k)
+    if not run.knows.opaque or run.provenance.get("scored"):
+        with notices.errors_shown():
+            _risk(run, k)
     if stored.rankings.results and not run.knows.opaque:
         with notices.errors_shown():
             _exact(run, k)
