@@ -36,6 +36,7 @@ from ragviz.ui import frame, job_panel, wording
 from ragviz.ui.cache import workspace
 from ragviz.workspace import Workspace, open_workspace
 from tests.model_server import ModelServer
+from tests.test_other_systems import stored
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [*(page for section in frame.NAVIGATION.values() for page in section), *frame.UNLISTED]
@@ -192,6 +193,20 @@ def test_a_page_of_a_bare_home_says_what_to_do(bare: Path, page: str) -> None:
     app = show(page)
     assert len(words(app)) > 40
     assert not app.warning
+
+
+@pytest.mark.parametrize("verdicts", [True, False])
+@pytest.mark.parametrize("reference", [True, False])
+def test_pages_of_another_system_speak_of_no_index_no_retriever_and_no_k(
+    bare: Path, reference: bool, verdicts: bool
+) -> None:
+    stored(open_workspace(), reference=reference, verdicts=verdicts)
+    for page, of in (("results", {}), ("inspect", {"question": "lacks one"}), ("home", {}), ("runs", {})):
+        said = re.sub(r"(?s)<(style|script).*?</\1>|<[^>]*>", "", words(show(page, corpus="c", run="theirs", **of)))
+        if page in ("results", "inspect"):
+            assert not re.search(r"imported|retriever|chunk|\bk = |Found at|Not in top|in the index|gold", said), page
+    if not reference:
+        assert "Correct" not in words(show("results", corpus="c", run="theirs"))
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -149,8 +149,7 @@ OPAQUE: dict[str, Cause] = {
     ),
     "wrong": Cause(
         "Incorrect answer",
-        "The answer is not right, and whether its contexts hold what it lacks is not known: that takes the evidence, "
-        "or a judge's verdicts on all claims.",
+        "The answer is not right. Whether its contexts hold what it lacks is not known: evidence or a judge tells.",
         "Have a model judge the contexts and the answer.",
     ),
     "not_judged": Cause("Cannot be told", "Nothing tells whether the answer is right.", ""),
@@ -161,19 +160,10 @@ _BY_EVIDENCE = {
     "not_retrieved": "A passage that the question needs is in none of the contexts.",
     "unused": "The contexts hold the evidence, and the answer is not right.",
 }
-_HELD = {
-    True: "The contexts hold the answer.",
-    False: "The contexts do not hold the answer.",
-    None: "Whether the contexts hold the answer is not known.",
-}
 
 
 def would_tell(*, reference: bool, judged: bool) -> str:
-    """Return what would tell whether an answer of another system is right; "" where all is there.
-
-    >>> would_tell(reference=False, judged=False), would_tell(reference=True, judged=False)
-    ('a reference and a judge', 'a judge')
-    """
+    """Return what would tell whether an answer of another system is right; "" where all is there."""
     return " and ".join([*([] if reference else ["a reference"]), *([] if judged else ["a judge"])])
 
 
@@ -261,7 +251,8 @@ def _of_opaque(cause: str, knows: Knows, *, claims: bool, of: str, held: bool | 
         verdicts = "" if of else f" Where no evidence is known: {meaning.explanation}"
         return replace(meaning, explanation=_BY_EVIDENCE[cause] + verdicts)
     if cause == "not_answered" and of:
-        return replace(meaning, explanation=f"{meaning.explanation} {_HELD[held]}")
+        said = "The contexts hold the answer." if held else "Whether the contexts hold the answer is not known."
+        return replace(meaning, explanation=f"{meaning.explanation} {said}")
     if cause == "not_judged" and not knows.answers:
         return replace(meaning, explanation="No answer was recorded.", next_step="Import its answer.")
     if cause == "not_judged":

@@ -38,12 +38,9 @@ def title(key: str) -> str:
 
 
 def used(key: str, config: Mapping[str, Any]) -> bool:
-    """Whether a run with this configuration uses a choice: the RRF constant counts in hybrid retrieval only.
-
-    A run of another system has no retriever here, and k and depth are no choices of it.
-    """
+    """Whether a run with this configuration uses a choice: the RRF constant counts in hybrid retrieval only."""
     if key in ("k", "depth") and "retriever" not in config:
-        return False
+        return False  # another system's
     field, record = field_of(key), IndexConfig if key.startswith(OF_INDEX) else RunConfig
     given = config.get("index", {}) if record is IndexConfig else config
     return field is None or field.counts({**{name: each.default for name, each in fields_of(record).items()}, **given})

@@ -151,7 +151,8 @@ def choose_k(runs: Sequence[Run]) -> int:
     """Draw the choice of k, up to the least depth of the runs."""
     depth = min(run.config.depth for run in runs)
     k = address.chosen_number("k", 1, depth, min(runs[0].config.k, depth))
-    st.number_input("k", 1, depth, **address.shows("k-compared", k, lambda k: {"k": k}))
+    if any(run.knows.ranking for run in runs):
+        st.number_input("k", 1, depth, **address.shows("k-compared", k, lambda k: {"k": k}))
     return k
 
 
