@@ -18,7 +18,7 @@ from ragviz.models import embedding, tokenizer, weights
 from ragviz.report import plots
 from ragviz.retrieval import rerankers
 from ragviz.retrieval import search as searcher
-from ragviz.retrieval.retrievers import needs, offered
+from ragviz.retrieval.retrievers import language_warning, needs, offered
 from ragviz.service import index_verbs
 from ragviz.text import markup
 from ragviz.text.markup import plain, without_middle
@@ -378,7 +378,7 @@ def new_index() -> None:
                 raise UsageError(f"There is already an index called “{name}”: choose another name, or update it.")
             build("build-index", name, given)
     with right, notices.errors_shown():
-        if warning := cutting.language_warning(config, documents):
+        if warning := language_warning(config, documents):
             st.warning(plain(warning))
         preview(documents, config)
 

@@ -3,7 +3,6 @@ from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
 
-import pandas as pd
 import streamlit as st
 
 from ragviz.core.configuration import REMOTE, IndexInfo, Run, RunConfig
@@ -17,14 +16,13 @@ from ragviz.metrics.answers import ANSWER_METRICS, measured
 from ragviz.questions import splits
 from ragviz.retrieval import rerankers
 from ragviz.retrieval.retrievers import RETRIEVERS, needs, offered
-from ragviz.runs import imports, judgements, running
+from ragviz.runs import judgements, running
 from ragviz.service import run_verbs
 from ragviz.store import stored_calls
-from ragviz.targets import logged_file
 from ragviz.targets.targets import TARGETS
 from ragviz.text.markup import plain
 from ragviz.ui import address, budget, cache, frame, job_panel, presses, wording
-from ragviz.ui.kit import form, heading, inputs, notices, table, tiles
+from ragviz.ui.kit import form, heading, inputs, notices, tiles
 
 FIELDS = fields_of(RunConfig)
 
@@ -372,50 +370,8 @@ def outcome() -> None:
             address.go_to("results", run=job.result["run"], k=None)
 
 
-# Runs of other programs
-
-
-def bring_in() -> None:
-    """Draw the import of answers that another program judged, with its claims and verdicts: no model is called."""
-    with st.expander("Import a run judged by another program"):
-        left, right = st.columns([3, 2], gap="medium")
-        with left, st.form("import-run", border=False):
-            file_format = st.selectbox("Format", [logged_file.AUTO, *logged_file.FORMATS])
-            file = st.file_uploader("File", type=list(logged_file.EXTENSIONS), key="run-file")
-            name = st.text_input("Name of the run", max_chars=200, key="imported-name", placeholder="another-system")
-            if st.form_submit_button("Import run"):
-                with notices.errors_shown():
-                    if file is None or not name.strip():
-                        raise UsageError("Choose a file." if file is None else "Give the run a name.")
-                    logs = logged_file.read(file.getvalue(), file.name, file_format).logs
-                    for log in logs:
-                        called = name if len(logs) == 1 else f"{name} · {log.system}"
-                        run = imports.import_run(workspace, corpus, called, log)
-                        st.session_state["imported-run"] = (run.name, len(log.items), log.problems)
-                    st.rerun()
-        with right:
-            for name, each in logged_file.FORMATS.items():
-                st.markdown(f"`{name}`: {each}")
-            st.markdown("Metrics are computed from those verdicts and the texts.")
-
-
-def imported() -> None:
-    if "imported-run" not in st.session_state:
-        return
-    name, count, problems = st.session_state["imported-run"]
-    with notices.closable("close-imported", lambda: st.session_state.pop("imported-run")):
-        st.markdown(f"**{wording.counted(count, 'answer')} imported as run {plain(name)}**")
-        address.link("results", "Open results", run=name, k=None)
-        if problems:
-            st.markdown(f":orange[▲] {wording.counted(len(problems), 'result')} skipped or incomplete")
-            columns = {"Reason": table.text("large")}
-            rows = pd.DataFrame({"Reason": problems})
-            table.draw(rows, "run-problems", alt="Results skipped or incomplete", columns=columns, most=5)
-
-
 corpus = frame.need_corpus()
 heading.header("Run", f"Retrieve, answer and judge the questions about {corpus.name}.")
-imported()
 indexes = [i for i in store.indexes.all(corpus.id) if i.build]
 sets = [s for s in store.sets.all(corpus.id) if s.total]
 if not indexes or not sets:
@@ -424,7 +380,7 @@ if not indexes or not sets:
     address.chosen("set", [s.name for s in sets], noun="question set")
     with notices.empty(f"A run needs an index and questions; there {lacks} yet."):
         address.link("index" if not indexes else "questions", f"Make {missing}")
-    bring_in()
+        address.link("targets", "Import what another system answered")
     st.stop()
 outcome()
 runs = store.runs.all(corpus.id)
@@ -473,4 +429,4 @@ with right:
         with notices.errors_shown():
             cost(resolved)
     unfinished(runs, queue.active_runs(workspace))
-bring_in()
+address.link("targets", "Import what another system answered")
