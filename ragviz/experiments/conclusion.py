@@ -160,7 +160,7 @@ def _breach(
     """Return the breach of a guardrail by one cell, if any; a multiple of the baseline's own does not bound it."""
     if guardrail.relative and name == base:
         return []
-    value, baseline = (_amount(guardrail.quantity, each, prices, refusals) for each in (name, base))
+    value, baseline = (amount_of(guardrail.quantity, each, prices, refusals) for each in (name, base))
     limit = guardrail.limit(baseline)
     if value is not None and limit is not None and value <= limit * (1 + 1e-9):
         return []
@@ -198,7 +198,10 @@ def _listed(names: Sequence[str], most: int = 5) -> str:
     return ", ".join(names[:most]) + more
 
 
-def _amount(quantity: Quantity, name: str, prices: Mapping[str, Price], refusals: Mapping[str, float]) -> float | None:
+def amount_of(
+    quantity: Quantity, name: str, prices: Mapping[str, Price], refusals: Mapping[str, float]
+) -> float | None:
+    """Return what a cell takes for a question, or the share that it refuses; None where that is not known."""
     if quantity == "refusals":
         return refusals.get(name)
     amount: float | None = getattr(prices.get(name, Price()), quantity)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from ragviz.core.document import Document
-from ragviz.index.headings import headings
+from ragviz.index.headings import leveled
 from ragviz.text import segmentation
 
 SEPARATOR = " > "
@@ -27,9 +27,6 @@ _TITLE_FIELD = re.compile(
     re.MULTILINE,
 )
 """The title of a front matter, in YAML on its own line or on the indented ones that follow."""
-_MARKS = re.compile(r"(?:[ \t]|>)*(?:#{1,6}|={1,6}|\*+)[ \t]+")
-_ATTRIBUTES = re.compile(r"[ \t]*(?:\{[#.:][^{}\n]*\}|[ \t]#+|[ \t]=+)[ \t]*$")
-
 _CHINESE_LEVELS = {"编": 1, "篇": 1, "部分": 1, "章": 2, "节": 3, "条": 4}
 _ENGLISH_LEVELS = {"part": 1, "chapter": 2, "appendix": 2, "annex": 2, "section": 3, "article": 4}
 _CHINESE_DIGITS = "〇零一二三四五六七八九十百千"
@@ -96,7 +93,7 @@ def title_of(document: Document) -> str:
     """
     if matter := FRONT_MATTER.match(document.text):
         named = _TITLE_FIELD.search(document.text, 0, matter.end())
-        return _plain(named["title"]) if named else ""
+        return " ".join(segmentation.read(named["title"]).text.split()) if named else ""
     found = list(_marked(document))
     top = min((heading.level for heading in found), default=0)
     first = [heading for heading in found if heading.level == top]
@@ -125,33 +122,10 @@ def _tiled(found: Iterable[_Heading], length: int) -> Iterator[Section]:
 
 def _marked(document: Document) -> Iterator[_Heading]:
     """Yield the headings that the text marks as such and that have a title."""
-    text = document.text
-    matter = FRONT_MATTER.match(text)
-    body = matter.end() if matter else 0
-    styles: list[str] = []  # reStructuredText: the first style of underlining is the outermost heading's
-    for start, end in headings(document):
-        if start < body:
-            continue
-        lines = text[start:end].split("\n")
-        if len(lines) == 1:
-            marks = _MARKS.match(lines[0])
-            level = sum(c in "#=*" for c in marks.group()) if marks else 1
-            title = lines[0][marks.end() :] if marks else ""
-        else:
-            style = ("over" if len(lines) == 3 else "") + lines[-1].strip()[:1]
-            if document.media_type == "text/x-rst":
-                styles += [] if style in styles else [style]
-                level = styles.index(style) + 1
-            else:
-                level = 1 if style == "=" else 2
-            title = lines[-2]
-        if title := _plain(_ATTRIBUTES.sub("", title)):
-            yield _Heading(start, level, title)
-
-
-def _plain(title: str) -> str:
-    """Return a title without markup, on one line; the separator of paths is no part of it."""
-    return " ".join(segmentation.read(title).text.replace(SEPARATOR, " › ").split())
+    matter = FRONT_MATTER.match(document.text)
+    for start, level, title in leveled(document):
+        if title and start >= (matter.end() if matter else 0):
+            yield _Heading(start, level, title.replace(SEPARATOR, " › "))
 
 
 def _numbered(text: str) -> Iterator[_Heading]:

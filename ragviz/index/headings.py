@@ -16,6 +16,7 @@ from itertools import chain, pairwise
 
 from ragviz.core.document import Document
 from ragviz.index.packing import IDEOGRAPHIC, Range
+from ragviz.text import segmentation
 
 LEAD = 40
 """Characters of the line after a heading that stay with it, where they fit a chunk together."""
@@ -38,6 +39,8 @@ _PATTERNS = {
     ),
 }
 """Headings by media type, of texts that are kept as they were added."""
+_MARKS = re.compile(r"(?:[ \t]|>)*(?:#{1,6}|={1,6}|\*+)[ \t]+")
+_ATTRIBUTES = re.compile(r"[ \t]*(?:\{[#.:][^{}\n]*\}|[ \t]#+|[ \t]=+)[ \t]*$")
 _FIRST_WORD = re.compile(rf"(?:[^\w\s]{{1,8}}[ \t]+)?\S[^\s{IDEOGRAPHIC.pattern[1:-1]}]*")
 _BLANK = re.compile(r"\s*")
 
@@ -85,6 +88,31 @@ def _underlined(match: re.Match[str]) -> bool:
     """Return whether the line below a title is about as long as it, ideographs counting twice, and no rule."""
     title, line = match[1].rstrip(), match[2]
     return abs(len(title) + len(IDEOGRAPHIC.findall(title)) - len(line)) <= 2 or len(title) == len(line)
+
+
+def leveled(document: Document) -> Iterator[tuple[int, int, str]]:
+    r"""Yield start, level (a smaller number is further out) and plain words, "" for none, of every heading.
+
+    >>> text = "# Leave\n\n## For `bake_all`\n\nFive days.\n\nTravel\n------\nBook **early**."
+    >>> [each[1:] for each in leveled(Document("", "", text, (), "en", "text/markdown", "", 0))]
+    [(1, 'Leave'), (2, 'For bake_all'), (2, 'Travel')]
+    """
+    styles: list[str] = []  # reStructuredText: the first style of underlining is the outermost heading's
+    for start, end in headings(document):
+        lines = document.text[start:end].split("\n")
+        if len(lines) == 1:
+            marks = _MARKS.match(lines[0])
+            level = sum(c in "#=*" for c in marks.group()) if marks else 1
+            title = lines[0][marks.end() :] if marks else ""
+        else:
+            style = ("over" if len(lines) == 3 else "") + lines[-1].strip()[:1]
+            if document.media_type == "text/x-rst":
+                styles += [] if style in styles else [style]
+                level = styles.index(style) + 1
+            else:
+                level = 1 if style == "=" else 2
+            title = lines[-2]
+        yield start, level, " ".join(segmentation.read(_ATTRIBUTES.sub("", title)).text.split())
 
 
 @cache

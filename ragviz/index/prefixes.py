@@ -22,8 +22,6 @@ BETWEEN = " > "
 """What stands between the title and the headings of a prefix."""
 
 Headed = tuple[str, ...]
-_MARKS = re.compile(r"[`*_]+|\[(?=[^\]]*\]\()|\]\([^)]*\)")
-_BLANKS = re.compile(r"\s+")
 
 
 def title_of(document: Document) -> str:
@@ -41,7 +39,7 @@ def _headed(document: Document) -> Callable[[int], Headed]:
     starts: list[int] = []
     paths: list[Headed] = [(title,)]
     open_: list[tuple[int, str]] = []
-    for start, level, words in leveled(document):
+    for start, level, words in headings.leveled(document):
         above = [(each, text) for each, text in open_ if each < level]
         # A chunk that begins with the heading has the headings above it, one that begins behind has the heading too.
         starts += [start, start + 1]
@@ -57,32 +55,6 @@ def _without_repeats(title: str, headed: Iterable[tuple[int, str]]) -> Headed:
         if text and text.casefold() != path[-1].casefold():
             path.append(text)
     return tuple(path)
-
-
-def leveled(document: Document) -> Iterator[tuple[int, int, str]]:
-    r"""Yield start, level (1 is the outermost) and words of every heading of a document.
-
-    >>> text = "# Leave\n\n## Parents\n\nFive days.\n\nTravel\n------\nBook **early**."
-    >>> [each[1:] for each in leveled(Document("", "", text, (), "en", "text/markdown", "", 0))]
-    [(1, 'Leave'), (2, 'Parents'), (2, 'Travel')]
-    """
-    adorned: dict[str, int] = {}  # reStructuredText: levels in the order in which their adornments first come
-    for start, end in headings.headings(document):
-        lines = [line.strip() for line in document.text[start:end].splitlines() if line.strip()]
-        if not lines:
-            continue
-        marks = re.match(r"(?:> ?)*\s*([#=*]+)[ \t]+", lines[0])
-        if len(lines) == 1:
-            level = len(marks[1]) if marks else 1
-            words = lines[0][marks.end() :] if marks else lines[0].lstrip("># ")
-        else:
-            over = len(lines) > 2
-            words, line = (lines[1], lines[0]) if over else (lines[0], lines[1])
-            if document.media_type == "text/x-rst":
-                level = adorned.setdefault(f"{line[0]}{'over' if over else ''}", len(adorned) + 1)
-            else:
-                level = 1 if line[0] == "=" else 2
-        yield start, level, _BLANKS.sub(" ", _MARKS.sub("", words.rstrip("# "))).strip()
 
 
 @dataclass(frozen=True, slots=True)

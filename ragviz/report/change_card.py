@@ -9,8 +9,8 @@ from ragviz.analysis.compare import Comparison, Delta
 from ragviz.analysis.comparison_words import difference_words, needed_words, p_words, rule_words
 from ragviz.analysis.rules import direction
 from ragviz.analysis.ties import Price
-from ragviz.core.experiment import Guardrail, Quantity
-from ragviz.experiments.conclusion import TITLES, Conclusion, amount_words
+from ragviz.core.experiment import Guardrail
+from ragviz.experiments.conclusion import TITLES, Conclusion, amount_of, amount_words
 from ragviz.metrics.registry import title_of
 from ragviz.report import style
 from ragviz.report.elements import Html, element, estimate_fact, fact, table
@@ -101,7 +101,7 @@ def _takes(decided: Decided) -> Html:
               for each in decided.conclusion.breaches}  # fmt: skip
     rows = []
     for quantity, title in TITLES.items():
-        before, after = (_amount(decided, name, quantity) for name in (base, other))
+        before, after = (amount_of(quantity, name, decided.prices, decided.refusals) for name in (base, other))
         limits = [limit for limit in decided.limits if limit.quantity == quantity]
         said = "; ".join(f"at most {_limit_words(limit)}: {_KEPT[broken.get((other, limit))]}" for limit in limits)
         change = (
@@ -118,13 +118,6 @@ def _takes(decided: Decided) -> Html:
 
 
 _KEPT = {None: "kept", False: "broken", True: "cannot be checked"}
-
-
-def _amount(decided: Decided, name: str, quantity: Quantity) -> float | None:
-    if quantity == "refusals":
-        return decided.refusals.get(name)
-    amount: float | None = getattr(decided.prices.get(name, Price()), quantity)
-    return amount
 
 
 def _limit_words(limit: Guardrail) -> str:
