@@ -23,7 +23,7 @@ from playwright.sync_api import Page, sync_playwright
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from ragviz import jobs  # noqa: E402
+from ragviz.jobs import queue  # noqa: E402
 from ragviz.core.settings import Settings  # noqa: E402
 from ragviz.documents import corpora  # noqa: E402
 from ragviz.workspace import Workspace  # noqa: E402
@@ -69,8 +69,8 @@ def measured(page: Page, workspace: Workspace, address: str) -> tuple[float, flo
     seconds, words = page.evaluate(STARTED)
     job = workspace.store.jobs.all(1)[0]
     assert job.started is not None
-    jobs.cancel(workspace, job)
-    while workspace.store.jobs.get(job.id).status in jobs.ACTIVE:
+    queue.cancel(workspace, job)
+    while workspace.store.jobs.get(job.id).status in queue.ACTIVE:
         time.sleep(0.1)
     return seconds, job.started - job.created, words
 
