@@ -23,9 +23,9 @@ from playwright.sync_api import Page, sync_playwright
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from ragviz.jobs import queue  # noqa: E402
 from ragviz.core.settings import Settings  # noqa: E402
 from ragviz.documents import corpora  # noqa: E402
+from ragviz.jobs import queue  # noqa: E402
 from ragviz.workspace import Workspace  # noqa: E402
 from tests.test_browser import serving  # noqa: E402
 
