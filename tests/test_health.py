@@ -177,16 +177,11 @@ def test_all_pairs_of_near_questions_are_compared_and_few_others():
         ("When was it replaced?", "In 1987", VALVE, True),
         ("When was it replaced?", "In 2021", VALVE, False),
         ("How many years before 2030?", "9", VALVE, False),
-        ("Who replaced the valve?", "An elderly plumber from Ostrava with his nephew", VALVE, True),
-        ("Who replaced the valve?", "Halden, a firm", VALVE, False),
         ("Was it replaced?", "Yes", VALVE, False),
         ("How many awards?", "Six", "She is a six-time winner of the award.", False),
         ("How many awards?", "Six", "She is a winner of seven awards.", True),
-        ("What did they hear?", "often damaging", "They heard that it was “often damaging”, they said.", False),
         ("检修周期是多少？", "30天", CHINESE, False),
-        ("Who is the manager?", "In any case a good man", CHINESE, False),
         ("检修周期是多少？", "45天", CHINESE, True),
-        ("Who is responsible?", "Wang Fang", CHINESE, False),
     ],
 )
 def test_answers_that_their_evidence_does_not_support(text, answer, passage, caught):

@@ -13,8 +13,6 @@ from ragviz.health.word_weights import Weights
 from ragviz.text import numerals
 from ragviz.text.counts import counted
 
-SUPPORTED = 0.25
-"""Share of the weight of an answer's words, without the question's, below which its evidence does not support it."""
 NO_INDEX = "Build an index of the documents: without one it is not known how rare words are."
 NO_VERDICTS = "Not known: run the set with a judge for context recall."
 
@@ -49,7 +47,7 @@ def copied(subject: Subject, weights: Weights) -> float:
 
 
 def unsupported(material: Material) -> Found:
-    """Find questions whose answer is not supported by their evidence: by verdicts, else by numbers and rare words."""
+    """Find questions whose answer is not supported by their evidence: by verdicts, else by numbers."""
     findings, judged = [], 0
     for subject in material.subjects:
         if not subject.evidence or not subject.question.answer.strip() or not subject.evidence_text.strip():
@@ -57,14 +55,14 @@ def unsupported(material: Material) -> Found:
         supports = _judged_support(subject, material.verdicts.get(subject.id))
         judged += supports is not None
         if supports is None:
-            finding = _by_words(subject, material)
+            finding = _by_numbers(subject)
         elif supports < 1:
             words_of_it = f"the judge finds {supports:.0%} of the answer's claims in its evidence"
             finding = Finding(subject.id, supports, words_of_it)
         else:
             finding = None
         findings += [finding] if finding else []
-    return Found(tuple(findings), "", f"{judged:,} by a judge's verdicts, the others by words." if judged else "")
+    return Found(tuple(findings), "", f"{judged:,} by a judge's verdicts, the others by numbers." if judged else "")
 
 
 def _judged_support(subject: Subject, verdicts: pooled.Verdicts | None) -> float | None:
@@ -78,18 +76,11 @@ def _judged_support(subject: Subject, verdicts: pooled.Verdicts | None) -> float
     return len(frozenset[int]().union(*(verdicts.chunks[i].supports for i in gold))) / verdicts.claims
 
 
-def _by_words(subject: Subject, material: Material) -> Finding | None:
-    """Return what words say; of several passages, or one in another script, only numbers can be compared."""
-    evidence = subject.evidence_text
-    missing = unstated(subject.question, evidence)
-    if missing:
-        listed = ", ".join(sorted(missing)[:3])
-        return Finding(subject.id, 0.0, f"its evidence does not state {listed}, which the answer does")
-    told = frozenset(word for word in subject.answer - subject.words if not numerals.stated_numbers(word))
-    if not told or len(subject.evidence) > 1 or not _same_script(subject.question.answer, evidence):
-        return None
-    share = material.weights.share(told, standing(told, subject.evidence_words, evidence)) or 0.0
-    return Finding(subject.id, share, f"{share:.0%} of the answer's words stand in it") if share < SUPPORTED else None
+def _by_numbers(subject: Subject) -> Finding | None:
+    """Return which numbers of an answer its evidence does not state."""
+    missing = unstated(subject.question, subject.evidence_text)
+    listed = ", ".join(missing[:3])
+    return Finding(subject.id, 0.0, f"its evidence does not state {listed}, which the answer does") if missing else None
 
 
 def unstated(question: Question, evidence: str) -> list[str]:
@@ -104,14 +95,6 @@ def unstated(question: Question, evidence: str) -> list[str]:
     total = sum(map(float, answered))
     missing = (n for n in answered - stated if abs(total - 2 * float(n)) > 1e-6 or len(answered) < 3)
     return sorted(n for n in missing if not word_weights.computed(n, known - {n}))
-
-
-def _same_script(left: str, right: str) -> bool:
-    """Return whether both texts, or neither, are mostly in ideographs."""
-    shares = [
-        sum("\u3400" <= c <= "\u9fff" for c in text) / max(sum(c.isalpha() for c in text), 1) for text in (left, right)
-    ]
-    return (shares[0] > 0.2) == (shares[1] > 0.2)
 
 
 def answered_elsewhere(material: Material) -> Found:
@@ -136,12 +119,3 @@ def is_apart(chunk_id: str, evidence: Evidence) -> bool:
     if place is None or not spans:
         return False
     return not any(span.overlaps(place) for span in spans)
-
-
-def standing(wanted: frozenset[str], own: frozenset[str], text: str) -> frozenset[str]:
-    """Return which words stand in a text, given with its words: Chinese ones also where it is divided otherwise.
-
-    >>> sorted(standing(frozenset({"天", "泵", "pump"}), frozenset({"三十天", "pump"}), "每三十天, pump"))
-    ['pump', '天']
-    """
-    return (wanted & own) | {word for word in wanted - own if "\u3400" <= word[0] <= "\u9fff" and word in text}
