@@ -67,11 +67,6 @@ class Subject:
         return "\n".join(text for text, _ in self.evidence)
 
     @property
-    def evidence_words(self) -> frozenset[str]:
-        """The words of all its evidence."""
-        return frozenset[str]().union(*(group for _, group in self.evidence))
-
-    @property
     def gold_chunks(self) -> frozenset[str]:
         """Its gold chunks, whichever group they are of."""
         return frozenset(chunk_id for group in self.gold for chunk_id in group)
