@@ -23,6 +23,7 @@ CONTEXTS = (
     Passage("Prices of the ferry: a return ticket costs nine crowns, dogs one crown.", id="prices"),
 )
 SILENT = "I don't know."
+PUMP, DOGS = Passage("The north pump was replaced in 1998 by Harlow."), Passage("Dogs stay outside.")
 
 
 def judged(answer_by_chunk, reference_by_chunk, reference_by_answer):
@@ -157,9 +158,33 @@ def test_where_answer_and_reference_were_not_compared_only_what_is_sure_is_said(
     assert judgements.judgement_of(workspace, run).causes == {"q": cause}
 
 
+def test_evidence_in_documents_tells_the_stages_without_a_judge(workspace):
+    corpus = workspace.store.corpora.add("c")
+    workspace.store.documents.add(corpus.id, imports._document("a.md", f"{PUMP.text}\n\nCosts.\n\n{DOGS.text}"))
+    asked = {
+        "right": ("Harlow", "Harlow did.", PUMP), "lacking": ("outside", "In the hall.", DOGS),
+        "unused": ("Harlow", "Miller.", PUMP), "silent": ("Harlow", SILENT, PUMP), "unknown": ("green", "Blue.", None),
+    }  # fmt: skip
+    items = [
+        LoggedItem(name, f"What of {name}?", reference, answer, (PUMP,), reference_contexts=(at.text,) if at else ())
+        for name, (reference, answer, at) in asked.items()
+    ]
+    run = imports.import_run(workspace, corpus, "theirs", Log(tuple(items), (), "their system"))
+    judgement, *_ = told(workspace, run)
+    assert judgement.causes == {
+        "right": "fine", "lacking": "not_retrieved", "unused": "unused", "silent": "not_answered", "unknown": "wrong",
+    }  # fmt: skip
+    questions = {question.id: question for question in workspace.store.rankings.questions(run.id)}
+    lacking, silent = (
+        judgements.meaning_of(run, judgement.causes[i], 1, question=questions[i], judgement=judgement)
+        for i in ("lacking", "silent")
+    )
+    assert lacking.explanation == "A passage that the question needs is in none of the contexts."
+    assert silent.explanation.endswith("The contexts hold the answer.")
+
+
 # By a judge that was asked here, and by another program's verdicts
 
-PUMP, DOGS = Passage("The north pump was replaced in 1998 by Harlow."), Passage("Dogs stay outside.")
 ASKED_HERE = {
     "right": ("Harlow replaced the north pump in 1998.", PUMP, "fine", "not_judged"),
     "unused": ("Zebras juggle lanterns.", PUMP, "unused", "unsupported"),
