@@ -1,7 +1,7 @@
 """What an experiment says under its rule, by hand: chosen, tied, held back by guardrails, undecided."""
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import pytest
 
@@ -9,7 +9,7 @@ from ragviz.analysis.ties import Price
 from ragviz.core.configuration import IndexConfig, RunConfig
 from ragviz.core.errors import UsageError
 from ragviz.core.experiment import Cell, Confirmation, Experiment, ExperimentRule, Guardrail
-from ragviz.experiments.conclusion import conclude, to_json
+from ragviz.experiments.conclusion import conclude
 from tests.test_compare import compare, side
 
 POOR = [1] * 15 + [0] * 45
@@ -129,7 +129,7 @@ def test_nothing_is_decided_while_cells_wait_and_failures_are_told():
     failed = replace(going, cells=(*going.cells[:2], replace(going.cells[2], state="failed", reason="Out of disk.")))
     conclusion = conclude(failed, comparison, {}, {})
     assert (conclusion.decision, conclusion.notes) == ("ship", ("bm25 failed: Out of disk.",))
-    assert json.loads(json.dumps(to_json(conclusion)))["chosen"] == "hybrid"
+    assert json.loads(json.dumps(asdict(conclusion)))["chosen"] == "hybrid"
 
 
 def test_an_experiment_is_stored_as_it_was_declared(workspace):

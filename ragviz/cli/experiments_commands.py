@@ -80,8 +80,7 @@ def sweep(
         body = estimating.to_json(estimate) | {"left_out": dict(planned.left_out)}
 
         def foreseen() -> None:
-            console.say(*estimating.words(estimate))
-            _draw_left_out(planned.left_out)
+            console.say(*estimating.words(estimate), *declaring.left_out_words(planned.left_out))
 
         console.show(body, as_json, foreseen)
         return
@@ -169,19 +168,12 @@ def _draw(outcome: findings.Outcome) -> None:
         )
     columns = ("cell", "state", experiment.rule.primary, "difference", "verdict", "tokens", "dollars", "seconds", "")
     console.table(columns, rows)
-    _draw_left_out(experiment.left_out)
-    console.say(outcome.scope, outcome.separation)
+    console.say(*declaring.left_out_words(experiment.left_out), outcome.scope, outcome.separation)
     _draw_conclusion(outcome.conclusion, f"On {experiment.split}: " if outcome.test else "")
     if outcome.test is not None:
         _draw_conclusion(outcome.test, "On test, once: ")
         console.say(outcome.sentence)
     console.say(outcome.lost)
-
-
-def _draw_left_out(left_out: Mapping[str, str]) -> None:
-    for why in dict.fromkeys(left_out.values()):
-        names = [name for name, reason in left_out.items() if reason == why]
-        console.say(f"Left out: {', '.join(names)}. {why}")
 
 
 def _draw_conclusion(said: conclusion.Conclusion, where: str) -> None:

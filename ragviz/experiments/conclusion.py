@@ -7,8 +7,8 @@ their cells.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass, field
+from typing import Literal
 
 from ragviz.analysis import ties
 from ragviz.analysis.compare import Comparison, Delta, pairs
@@ -282,21 +282,3 @@ def _sentence(
             neither = f"{count} shown neither to differ from it nor to be equivalent"
         return f"Undecided, {base} stays: {neither}; the best mean of them: {clause(base, metric, deltas[best])}"
     return f"Do not ship: no configuration within the guardrails is better than {base} on {title_of(metric)}"
-
-
-def to_json(conclusion: Conclusion) -> dict[str, Any]:
-    """Return a conclusion as the command line prints it."""
-    breaches = [asdict(breach) for breach in conclusion.breaches]
-    deltas = {name: asdict(delta) for name, delta in conclusion.deltas.items()}
-    return {
-        "decision": conclusion.decision,
-        "chosen": conclusion.chosen,
-        "sentence": conclusion.sentence,
-        "notes": list(conclusion.notes),
-        "deltas": deltas,
-        "breaches": breaches,
-        "tied": list(conclusion.tied),
-        "choice": asdict(conclusion.choice),
-        "final": conclusion.final,
-        "same_questions": conclusion.same_questions,
-    }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import get_args
 
@@ -71,6 +71,12 @@ def k_of(primary: str, k: int) -> int:
     """Return the k at which a metric is measured; `k` for one that has none, or is of each configuration's own."""
     number = primary.partition("@")[2]
     return int(number) if number.isdigit() else k
+
+
+def left_out_words(left_out: Mapping[str, str]) -> list[str]:
+    """Say which combinations are impossible, a line for each reason; `left_out` are the reasons by name."""
+    names = {why: [name for name, reason in left_out.items() if reason == why] for why in left_out.values()}
+    return [f"Left out: {', '.join(each)}. {why}" for why, each in names.items()]
 
 
 def rule_of(

@@ -16,7 +16,6 @@ from ragviz.core.configuration import Run, RunConfig
 from ragviz.core.errors import NotFoundError, UsageError
 from ragviz.core.experiment import Cell, Experiment
 from ragviz.core.fields import fields_of
-from ragviz.experiments import conclusion as conclusions
 from ragviz.experiments.conclusion import Conclusion, conclude
 from ragviz.experiments.declaring import k_of
 from ragviz.runs import comparisons, measurements, overviews
@@ -279,8 +278,8 @@ def to_json(outcome: Outcome) -> dict[str, Any]:
         "left_out": dict(experiment.left_out),
         "scope": outcome.scope,
         "apart": outcome.separation,
-        "conclusion": conclusions.to_json(outcome.conclusion),
+        "conclusion": asdict(outcome.conclusion),
         "confirmation": confirmation,
-        "test": conclusions.to_json(outcome.test) if outcome.test else None,
+        "test": asdict(outcome.test) if outcome.test else None,
         "lost": outcome.lost,
     }

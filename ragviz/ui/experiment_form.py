@@ -210,6 +210,5 @@ def cost(corpus: Corpus, chosen: Chosen) -> None:
         st.caption("No model is asked: nothing to pay.")
     if chosen.planned.repeated:
         st.caption(f"{wording.counted(chosen.planned.repeated, 'combination')} equal to another: tried once.")
-    for why in dict.fromkeys(chosen.planned.left_out.values()):
-        names = [name for name, reason in chosen.planned.left_out.items() if reason == why]
-        st.caption(plain(f"Left out: {', '.join(names)}. {why}"))
+    for words in declaring.left_out_words(chosen.planned.left_out):
+        st.caption(plain(words))

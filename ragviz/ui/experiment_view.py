@@ -66,9 +66,8 @@ def _draw(corpus: Corpus, experiment_id: str, *, active: bool) -> None:
         if presentation.shows(""):
             _pictures(shown)
             _cells(shown)
-        for why in dict.fromkeys(experiment.left_out.values()):
-            names = [name for name, reason in experiment.left_out.items() if reason == why]
-            st.caption(plain(f"Left out: {', '.join(names)}. {why}"))
+        for words in declaring.left_out_words(experiment.left_out):
+            st.caption(plain(words))
 
 
 def _notes(conclusion: Conclusion) -> None:
