@@ -23,9 +23,10 @@ from ragviz.index import indexing
 from ragviz.library.project import Project
 from ragviz.questions import exchange, sets
 from ragviz.runs import comparisons, exports, measurements, overviews, running
-from ragviz.service import experiment_verbs
+from ragviz.service import experiment_verbs, target_verbs
 from ragviz.workspace import Workspace
 from tests.model_server import ModelServer
+from tests.system_server import SystemServer
 
 TOPICS = ("pump", "valve", "boiler", "filter", "turbine", "sensor", "gearbox", "compressor")
 
@@ -352,3 +353,26 @@ def test_a_sweep_that_is_killed_again_and_again_pays_nothing_twice(tmp_path):
     assert len(controls) <= 3
     repeated = sum(times - 1 for body, times in again.items() if body not in controls)
     assert repeated <= 3 * 8, "only calls in flight when it was killed are asked again"
+
+
+def test_a_running_system_is_a_cell_beside_what_is_built_here(workspace, question_set):
+    facts = {each.text: each.answer for each in workspace.store.questions.all(question_set.id)}
+    with SystemServer(lambda body: {"answer": "See there.", "sources": [facts[body["question"]]]}) as server:
+        given = {"url": server.url, "body": '{"id": "{{id}}", "question": "{{question}}"}'}
+        target_verbs.add(workspace, "good", given | {"contexts": "sources"})
+        target_verbs.add(workspace, "blind", given)
+        values = {"system": ["none", "good", "blind"], "retriever": ["bm25"], "k": [1]}
+        experiment = declared(workspace, question_set, rule={"baseline": "blind"}, **values)
+        assert [cell.name for cell in experiment.cells] == ["tokens 200 bm25", "good", "blind"]
+        assert sweeping.sweep(workspace, experiment) == {"experiment": "chunks", "done": 3, "failed": 0}
+        assert sweeping.sweep(workspace, workspace.store.experiments.get("chunks"))["done"] == 3
+        assert (len(server.paid), set(server.paid.values())) == (12, {2}), "each question once of each system"
+        experiment = workspace.store.experiments.get("chunks")
+        means = {
+            name: overviews.overview(workspace, run).summary.metrics["recall@1"].mean
+            for name, run in findings.runs_of(workspace, experiment).items()
+        }
+        assert (means["good"], means["blind"]) == (1.0, 0.0)
+        assert findings.conclusion_of(workspace, experiment).chosen != "blind"
+        confirming.confirm(workspace, experiment)
+        assert sum(server.paid.values()) >= 24 + 12, "the test side too"

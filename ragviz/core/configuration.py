@@ -286,6 +286,14 @@ class RunConfig:
         swept=False,
     )
 
+    system: str = choice(
+        "",
+        "Running system",
+        "Answers in place of what is built here: a name of `ragviz targets list`, or module:function.",
+        "",
+        high=200,
+    )
+
     def __post_init__(self) -> None:
         """Accept metrics as a list, as in JSON, and instructions with white space around them."""
         object.__setattr__(self, "metrics", tuple(self.metrics))
@@ -294,6 +302,8 @@ class RunConfig:
     @property
     def knows(self) -> Knows:
         """What a run that is made with these choices can tell."""
+        if self.system:
+            return Knows(ranking=False, answers=True, first_k=False, again=False, opaque=True)
         own, gold = self.context == "retrieved", self.context == "oracle"
         return Knows(
             contexts=own or gold,

@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 from ragviz.core.configuration import Run
-from ragviz.core.errors import BudgetReached, UsageError
+from ragviz.core.errors import UsageError
 from ragviz.core.experiment import Confirmation, Experiment
 from ragviz.core.stopping import Progress, silent
 from ragviz.experiments import findings, sweeping
@@ -61,13 +61,14 @@ def confirm(
         cell = experiment.cell(name)
         assert cell is not None  # a cell cannot be removed
         report = sweeping.Report(progress, number, 2, f"{name} on test", "runs")
-        index = sweeping.index_for(workspace, store.corpora.get(experiment.corpus_id), cell.index, report)
+        index_id = ""
+        if not cell.run.system:
+            corpus = store.corpora.get(experiment.corpus_id)
+            index_id = sweeping.index_for(workspace, corpus, cell.index, report).id
         most = None if budget is None else budget - sum(store.payments.of(run.id).dollars for run in runs)
-        if most is not None and most < 0:
-            raise BudgetReached("The first of the two runs has cost more than the budget: give a greater one.")
-        config = sweeping.config_of(cell, index, SIDE)
         made = experiment.run_name(name, SIDE)
-        runs.append(sweeping.made_run(workspace, made, config, budget=most, progress=report))
+        run = sweeping.made_run(workspace, experiment, made, cell, index_id, SIDE, budget=most, progress=report)
+        runs.append(run)
     progress(2, 2, "runs")
     confirmation = Confirmation(chosen, runs[0].id, runs[1].id, time.time())
     if not store.experiments.confirm(experiment.id, confirmation):

@@ -41,14 +41,16 @@ class IndexTakes:
 class Takes:
     """What the cells that are not done take.
 
-    `rankings` counts what is retrieved: cells that differ in k or in their answers share one. `forecast` is an upper
-    bound of the calls of models, as verdicts are pooled over cells; None where models are asked and no built index
-    stands in to count the calls on. `seconds` are those of embedding and retrieving, None while no speed was measured.
+    `asked` counts cells that are running systems. `rankings` counts what is retrieved: cells that differ in k or in
+    their answers share one. `forecast` is an upper bound of the calls of models, as verdicts are pooled over cells;
+    None where models are asked and no built index stands in to count the calls on. `seconds` are those of embedding
+    and retrieving, None while no speed was measured.
     """
 
     cells: int
     done: int
     questions: int
+    asked: int
     rankings: int
     indexes: tuple[IndexTakes, ...]
     forecast: Forecast | None
@@ -69,7 +71,8 @@ def estimated(
     workspace: Workspace, corpus: Corpus, question_set: QuestionSet, cells: Sequence[Cell], *, calls: bool = True
 ) -> Takes:
     """Estimate what cells take; without `calls` those of models are not counted, which is quick."""
-    todo = [cell for cell in cells if not sweeping.is_done(workspace, cell)]
+    left = [cell for cell in cells if not sweeping.is_done(workspace, cell)]
+    todo = [cell for cell in left if not cell.run.system]
     infos = workspace.store.indexes.all(corpus.id)
     configs = {cell.index.hash(): cell.index for cell in todo}.values()
     indexes = tuple(_index(workspace, corpus, infos, config, todo) for config in configs)
@@ -78,8 +81,9 @@ def estimated(
     ranked = {_ranking(cell): cell for cell in todo}
     return Takes(
         cells=len(cells),
-        done=len(cells) - len(todo),
+        done=len(cells) - len(left),
         questions=questions,
+        asked=len(left) - len(todo),
         rankings=len(ranked),
         indexes=indexes,
         forecast=_forecast(workspace, infos, todo) if calls else Forecast(questions),
@@ -142,7 +146,7 @@ def _forecast(workspace: Workspace, infos: Sequence[IndexInfo], cells: Sequence[
         index = sweeping.index_of(ready, cell.index) or next(iter(ready), None)
         if index is None:
             return None
-        estimate = running.foresee(workspace, sweeping.config_of(cell, index))
+        estimate = running.foresee(workspace, sweeping.config_of(cell, index.id))
         total = replace(
             running.added(total, estimate),
             calls=dict(Counter(total.calls) + Counter(estimate.calls)),
@@ -160,6 +164,7 @@ def to_json(estimate: Takes) -> dict[str, Any]:
         "cells": estimate.cells,
         "done": estimate.done,
         "questions": estimate.questions,
+        "asked": estimate.asked,
         "rankings": estimate.rankings,
         "indexes": [asdict(index) for index in estimate.indexes],
         "to_build": len(estimate.to_build),
@@ -180,6 +185,7 @@ def words(estimate: Takes) -> list[str]:
         f"Indexes to build: {len(estimate.to_build):,}, there already: {there:,}; "
         f"{'' if exact else 'about '}{estimate.chunks:,} chunks to embed, fewer where texts were embedded before.",
     ]
+    said += [f"Running systems to ask: {estimate.asked:,}; judging is not counted."] if estimate.asked else []
     said += [f"An index cannot be estimated: {index.reason}" for index in estimate.to_build if index.reason]
     forecast = estimate.forecast
     if forecast is None:

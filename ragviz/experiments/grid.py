@@ -20,7 +20,7 @@ from ragviz.core.fields import Field, fields_of
 from ragviz.core.question_set import QuestionSet
 from ragviz.index import chunking
 from ragviz.retrieval import rerankers, retrievers
-from ragviz.runs import choices
+from ragviz.runs import choices, recorded
 from ragviz.text.markup import shortened
 from ragviz.workspace import Workspace
 
@@ -160,6 +160,8 @@ def _values(workspace: Workspace, pick: Pick) -> dict[str, Any]:
     """
     known = axes()
     given = {name: known[name].read(str(value)) for name, value in pick.items() if name != "name"}
+    if system := given.get("system"):
+        return {name: field.default for name, field in known.items()} | {"system": system}
     index = choices.index_config(workspace, {n: v for n, v in given.items() if n in fields_of(IndexConfig)})
     run = choices.run_config(index, {n: v for n, v in given.items() if n in fields_of(RunConfig)})
     values = {**asdict(index), **asdict(run), "backend": given.get("backend", index.backend)}
@@ -168,13 +170,14 @@ def _values(workspace: Workspace, pick: Pick) -> dict[str, Any]:
 
 def _names(values: Sequence[Mapping[str, Any]], given: Sequence[str]) -> list[str]:
     """Name cells by the choices in which they differ, or as they were given; equal names get a number."""
-    differ = {name: field for name, field in axes().items() if len({str(of_cell[name]) for of_cell in values}) > 1}
+    built = [of_cell for of_cell in values if not of_cell["system"]]  # of a running system no other choice counts
+    differ = {name: field for name, field in axes().items() if len({str(of_cell[name]) for of_cell in built}) > 1}
     differ = differ or {name: axes()[name] for name in ("chunker", "chunk_size", "retriever")}
     made: list[str] = []
     seen: dict[str, int] = {}
     for of_cell, name in zip(values, given, strict=True):
         words = (_words(field, of_cell[axis]) for axis, field in differ.items() if field.counts(of_cell))
-        shown = name.strip() or " ".join(filter(None, words))
+        shown = name.strip() or of_cell["system"] or " ".join(filter(None, words))
         shown = shown or " ".join(f"no {axis}" for axis in differ if of_cell[axis] in ("none", ""))
         same = json.dumps(dict(of_cell), sort_keys=True)
         number = seen.setdefault(f"{shown}\n{same}", sum(key.startswith(f"{shown}\n") for key in seen) + 1)
@@ -188,6 +191,9 @@ def _words(field: Field, value: Any) -> str:
 
 def _cell(workspace: Workspace, name: str, values: Mapping[str, Any], common: Mapping[str, Any]) -> Cell:
     """Return the cell of these values; UsageError says why it is impossible."""
+    if system := values["system"]:
+        recorded.system_of(workspace, system)
+        return Cell(name, IndexConfig(embedder=""), RunConfig("", retriever="imported", system=system, **common))
     of_index, of_run = ({n: values[n] for n in fields_of(record) if n in values} for record in (IndexConfig, RunConfig))
     index = choices.index_config(workspace, of_index)
     run = RunConfig(**of_run, **common)

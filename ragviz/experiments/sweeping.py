@@ -20,7 +20,7 @@ from ragviz.core.experiment import Cell, Experiment
 from ragviz.core.stopping import Progress, silent
 from ragviz.experiments import findings
 from ragviz.index import indexing
-from ragviz.runs import running
+from ragviz.runs import recorded, running
 from ragviz.workspace import Workspace
 
 UPDATES = 0.5
@@ -53,11 +53,13 @@ def sweep(
         store.experiments.put_cell(experiment.id, replace(cell, state="running", reason=""))
         made, models = replace(cell, state="failed"), f"{cell.run.model} {cell.run.judge}"
         try:
-            index = _index(workspace, corpus, cell.index, broken, report)
-            made = replace(made, index_id=index.id)
+            if not cell.run.system:
+                made = replace(made, index_id=_index(workspace, corpus, cell.index, broken, report).id)
             if models in broken:
                 raise RagvizError(broken[models])
-            run = _made(workspace, experiment, cell, index, budget, report)
+            name = experiment.run_name(cell.name)
+            most = None if budget is None else budget - _paid(workspace, experiment, but=name)
+            run = made_run(workspace, experiment, name, cell, made.index_id, budget=most, progress=report)
             made = replace(made, state="done", reason="", run_id=run.id)
         except (Cancelled, KeyboardInterrupt, BudgetReached, StorageError):
             store.experiments.put_cell(experiment.id, replace(made, state="waiting", reason=""))
@@ -94,37 +96,40 @@ def note_choice(workspace: Workspace, experiment: Experiment) -> None:
             workspace.store.runs.note(run.id, chosen_by=by)
 
 
-def config_of(cell: Cell, index: IndexInfo, split: str | None = None) -> RunConfig:
+def config_of(cell: Cell, index_id: str, split: str | None = None) -> RunConfig:
     """Return the choices of a cell's run over its index, on another side of the split where one is given."""
-    return replace(cell.run, index=index.id, split=cell.run.split if split is None else split)  # type: ignore[arg-type]
+    return replace(cell.run, index=index_id, split=cell.run.split if split is None else split)  # type: ignore[arg-type]
 
 
 def made_run(
-    workspace: Workspace, name: str, config: RunConfig, *, budget: float | None = None, progress: Progress = silent
+    workspace: Workspace,
+    experiment: Experiment,
+    name: str,
+    cell: Cell,
+    index_id: str,
+    split: str | None = None,
+    *,
+    budget: float | None = None,
+    progress: Progress = silent,
 ) -> Run:
-    """Make the run `name`, resume it, or return it where it was finished before."""
+    """Make the run of a cell as `name`, resume it, or return it where it was finished before.
+
+    Raises:
+        BudgetReached: less than nothing is left.
+
+    """
+    if budget is not None and budget < 0:
+        raise BudgetReached(f"The runs of '{experiment.name}' have cost more than the budget: give a greater one.")
+    config = config_of(cell, index_id, split)
+    if config.system:
+        system, question_set = recorded.system_of(workspace, config.system), workspace.store.sets.get(config.questions)
+        return recorded.record(workspace, question_set, name, system, config, budget=budget, progress=progress)
     existing = workspace.store.runs.find(name)
     if existing is not None and existing.status == "done":
         if not running.is_made_as(workspace, existing, config):
             raise UsageError(f"There is already a run '{name}' with other choices: rename or delete it, and try again.")
         return existing
     return running.run(workspace, name, config, budget=budget, pooled=True, progress=progress)
-
-
-def _made(
-    workspace: Workspace,
-    experiment: Experiment,
-    cell: Cell,
-    index: IndexInfo,
-    budget: float | None,
-    progress: Progress,
-) -> Run:
-    """Make the run of a cell within what is left of the budget."""
-    name = experiment.run_name(cell.name)
-    most = None if budget is None else budget - _paid(workspace, experiment, but=name)
-    if most is not None and most < 0:
-        raise BudgetReached(f"The runs of '{experiment.name}' have cost more than the budget: give a greater one.")
-    return made_run(workspace, name, config_of(cell, index), budget=most, progress=progress)
 
 
 def _paid(workspace: Workspace, experiment: Experiment, but: str) -> float:

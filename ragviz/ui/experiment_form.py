@@ -67,6 +67,11 @@ def choose(corpus: Corpus, sets: Sequence[QuestionSet]) -> Chosen:
             for field in fields:
                 draw = _lines if field.many_lines else _values
                 values[field.name] = draw(field, defaults[field.name], at_first.get(field.name, ()))
+    if targets := [each.name for each in cache.workspace().store.targets.all()]:
+        systems = address.choose_several(
+            "Running systems", targets, "systems", noun="target", placeholder="none, beside what is built here"
+        )
+        values["system"] = ["none", *systems]
     split = _side(question_set)
     metrics = ("all",) if any(value != "none" for value in values["answerer"]) else ()
     picks = grid.crossed(values)
