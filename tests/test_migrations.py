@@ -10,7 +10,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
-from ragviz.core.errors import ServiceError
+from ragviz.core.errors import ServiceError, UsageError
 from ragviz.store import database, migrations, schema, store
 from ragviz.store.store import open_store
 
@@ -69,3 +69,12 @@ def test_a_migration_that_fails_leaves_nothing_behind(database_url, monkeypatch)
     with pytest.raises((ServiceError, sa.exc.ProgrammingError)):
         open_store(database_url)
     assert sa.inspect(engine).get_table_names() == ["verdicts"]
+
+
+def test_a_database_of_an_unreleased_version_is_named(tmp_path):
+    url = store.sqlite_url(tmp_path / "old.db")
+    store.open_store(url)
+    with sa.create_engine(url).begin() as connection:
+        connection.execute(sa.text("DROP TABLE targets"))
+    with pytest.raises(UsageError, match="before the first release: it has no table targets"):
+        store.open_store(url)

@@ -92,7 +92,7 @@ class Store:
         return [row.id if row else None for row in matches]
 
 
-REVISION = "2"
+REVISION = "1"
 """The newest revision in `migrations/versions`: the one that `schema` describes."""
 _MIGRATING = 7_261_766_069  # PostgreSQL's advisory lock for migrations
 _log = logging.getLogger("ragviz")
@@ -122,7 +122,7 @@ def open_store(url: str) -> Store:
 
 
 def refuse_foreign(engine: Engine) -> None:
-    """Raise UsageError when the database holds tables, and they are not ragviz's; nothing is changed in it."""
+    """Raise UsageError when the database holds tables, and not those of ragviz; nothing is changed in it."""
     with database.reading(engine) as connection:
         tables = sa.inspect(connection).get_table_names()
     if tables and not OWN_TABLES.issubset(tables):
@@ -140,11 +140,16 @@ def upgrade(engine: Engine) -> None:
     Of several processes that open a database at once, one migrates and the others wait for it.
 
     Raises:
-        ServiceError: a newer version of ragviz wrote the database.
+        ServiceError: a newer version of ragviz wrote the database; UsageError: an unreleased one did.
 
     """
     with database.reading(engine) as connection:
         if _revision_of(connection) == REVISION:
+            if missing := sorted(schema.metadata.tables.keys() - {*sa.inspect(connection).get_table_names()}):
+                raise UsageError(
+                    f"The database {database.shown(engine)} is of a version before the first release: it has no table "
+                    f"{missing[0]}. Move it away, or set RAGVIZ_HOME to another folder."
+                )
             return
     from alembic import command
     from alembic.config import Config

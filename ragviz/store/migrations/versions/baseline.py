@@ -76,7 +76,7 @@ def upgrade() -> None:
     _table("judgements", "run_id question_id", text="body", flag="failed")
     _table("mentions", "owner_id document_id", "document_id")
     _table("moves", "corpus_id document_id")
-    _table("payments", "owner_id", whole="calls", real="dollars")
+    _table("payments", "owner_id", whole="calls prompt_tokens completion_tokens", real="dollars")
     prices = _table("prices", "model", text="model", real="input output")
     # Two common models, when this was written: they change, and a person corrects them.
     common = [{"model": "gpt-4o", "input": 2.5, "output": 10.0}, {"model": "gpt-4o-mini", "input": 0.15, "output": 0.6}]
