@@ -89,6 +89,11 @@ class Places:
             return place
         return None if short or but else self._nearly(len(own), low, high, named)
 
+    def named(self, name: str) -> Place | None:
+        """Return the whole document of this name, where there is one; or None."""
+        found = next((places for each in _names(name) if (places := self._named.get(each))), [])
+        return Place(self.ids[found[0]], 0, len(self._text_of(self.ids[found[0]])), "verbatim") if found else None
+
     def _whole(
         self,
         text: str,

@@ -270,7 +270,8 @@ class Recorder:
         for number, passage in enumerate(item.contexts):
             key = passage.text, passage.document if passage.text else f"{passage.document}\n{passage.id}"
             if key not in self._places:
-                self._places[key] = self._documents.find(*key)
+                by_name = self._documents.named(passage.document or passage.id)
+                self._places[key] = self._documents.find(*key) if passage.text else by_name
             place = self._places[key]
             if place and _chunk_id(place) in read:  # what was read twice has two places
                 place = self._documents.find(*key, but=read)

@@ -140,6 +140,8 @@ PAGES = {
     "import": "questions",
     "asked": "questions",
     "run": "run",
+    "record": "targets",
+    "import-run": "targets",
     "rejudge": "results",
     "replay": "results",
     "sweep": "experiment",
