@@ -121,6 +121,28 @@ def test_without_verdicts_words_decide_what_is_right_and_nothing_tells_what_was_
     )
 
 
+def test_words_of_the_reference_tell_what_the_contexts_hold(workspace):
+    read = (Passage("A return ticket costs nine crowns."), Passage("Dogs stay outside."))
+    items = [
+        LoggedItem("held", "What does a return ticket cost?", "Nine crowns.", SILENT, read),
+        LoggedItem("lacking", "Who sails it?", "Captain Harlow", SILENT, read),
+        LoggedItem("in part", "Who pays?", "Dogs and captains", SILENT, read),
+        LoggedItem("wrong", "What does a return ticket cost?", "Nine crowns.", "Seven.", read),
+        LoggedItem("chinese", "票价是多少？", "九克朗", "不知道。", (Passage("往返票价为九克朗。"),)),
+        LoggedItem("chinese, lacking", "谁驾驶渡轮？", "哈洛船长", "不知道。", (Passage("往返票价为九克朗。"),)),
+    ]
+    run = imports.import_run(workspace, workspace.store.corpora.add("c"), "theirs", Log(tuple(items), (), "theirs"))
+    judgement, *_ = told(workspace, run)
+    assert judgement.causes == {
+        "held": "not_answered", "lacking": "not_retrieved", "in part": "not_answered", "wrong": "unused",
+        "chinese": "not_answered", "chinese, lacking": "not_retrieved",
+    }  # fmt: skip
+    assert {i: ruling.held for i, ruling in judgement.rulings.items()} == {
+        "held": True, "lacking": False, "in part": None, "wrong": True, "chinese": True, "chinese, lacking": False,
+    }  # fmt: skip
+    assert "by the reference's words (5)" in judgements.decided_words(judgement)
+
+
 def test_without_verdicts_and_references_nothing_is_0_or_1(workspace):
     run = stored(workspace, reference=False, verdicts=False)
     judgement, steps, sentence = told(workspace, run)
@@ -172,7 +194,8 @@ def test_evidence_in_documents_tells_the_stages_without_a_judge(workspace):
     run = imports.import_run(workspace, corpus, "theirs", Log(tuple(items), (), "their system"))
     judgement, *_ = told(workspace, run)
     assert judgement.causes == {
-        "right": "fine", "lacking": "not_retrieved", "unused": "unused", "silent": "not_answered", "unknown": "wrong",
+        "right": "fine", "lacking": "not_retrieved", "unused": "unused", "silent": "not_answered",
+        "unknown": "not_retrieved",  # no word of the reference was read
     }  # fmt: skip
     questions = {question.id: question for question in workspace.store.rankings.questions(run.id)}
     lacking, silent = (

@@ -17,7 +17,7 @@ from ragviz.core.errors import UsageError
 from ragviz.core.question import Question
 from ragviz.core.ranking import Retrieved
 from ragviz.core.recording import RETRIEVED, Knows, Recording
-from ragviz.core.verdict import Matrix
+from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.judging import context
 from ragviz.metrics import grounding
 from ragviz.targets.citations import without_marks
@@ -85,7 +85,7 @@ CAUSES: dict[str, Cause] = {
     ),
     "unused": Cause(
         "Retrieved, not used",
-        "Each claim of the reference that the answer lacks is in the contexts, as the judge says.",
+        "Each claim of the reference that the answer lacks is in the contexts, as the judge says, or its words do.",
         "Look at the prompt or the model: a better model, or fewer contexts, may see it.",
     ),
     "unsupported": Cause(
@@ -139,7 +139,8 @@ CLOSED_BOOK: dict[str, Cause] = {
 OPAQUE: dict[str, Cause] = {
     "not_retrieved": Cause(
         "Not retrieved",
-        "The reference makes a claim that the answer lacks and that no context supports, as the judge says.",
+        "The answer lacks a claim of the reference that no context supports, as the judge says; or no word of the "
+        "reference is in the contexts.",
         "Look at retrieval: what is searched for, how the documents are cut, how many contexts are read.",
     ),
     "not_answered": Cause(
@@ -279,14 +280,16 @@ class Ruling:
     """Whether an answer is right, and what decided it; `right` is None when nothing did, or the judge failed.
 
     `by` is the deciding metric, "reference_in_answer", "refusal", "failed" (there is no answer), "judge_failed", or ""
-    when nothing was measured. By the judge's verdicts on claims (see `with_verdicts`), `held` is whether the contexts
-    hold what the answer lacks of the reference, and `supported` whether they hold the answer; None where not told.
+    when nothing was measured. By the judge's verdicts on claims, or by words (see `with_contexts`), `held` is whether
+    the contexts hold what the answer lacks of the reference, and `supported` whether they hold the answer; None where
+    not told. `held_by` is "verdicts" or "words".
     """
 
     right: bool | None
     by: str = ""
     held: bool | None = None
     supported: bool | None = None
+    held_by: str = ""
 
 
 UNDECIDED = Ruling(None)
@@ -323,12 +326,14 @@ def is_right(
     return _by_words(question, answer, scores)
 
 
-def with_verdicts(ruling: Ruling, matrix: Matrix, *, answered: bool) -> Ruling:
-    """Add what the judge's verdicts tell of the contexts; `answered` is whether there is an answer to hold a claim.
+def with_contexts(ruling: Ruling, evaluated: EvaluatedAnswer) -> Ruling:
+    """Add what is told of the contexts, by the judge's verdicts on claims, else by the words of the reference.
 
     Where answer and reference were not compared, a wrong answer lacks some claim of the reference: whether that is
-    held is told only where all claims are, or none.
+    held is told only where all claims are, or none. Words tell where all of the reference stands in one context, or
+    none of its words in any, and the answer is not right.
     """
+    matrix, answered = evaluated.matrix, evaluated.recording.status == "answered"
     held = supported = None
     if matrix.reference_by_chunk:
         found = [context.follows(row) for row in matrix.reference_by_chunk]
@@ -342,7 +347,10 @@ def with_verdicts(ruling: Ruling, matrix: Matrix, *, answered: bool) -> Ruling:
             held = all(lacking) if lacking else None
     if answered and matrix.answer_by_chunk:
         supported = (grounding.supported_by_any(matrix.answer_by_chunk) or 0.0) >= SUPPORTED
-    return replace(ruling, held=held, supported=supported)
+    by = "verdicts" if held is not None or supported is not None else ""
+    if held is None and ruling.right is False and (words_read := evaluated.reference_read) in (0, 1):
+        held, by = words_read == 1, by or "words"
+    return replace(ruling, held=held, supported=supported, held_by=by)
 
 
 def _differs(reference: str, answer: str) -> bool:

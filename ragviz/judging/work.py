@@ -28,6 +28,7 @@ from ragviz.models.chat import ModelClient
 from ragviz.models.requests import Completion, Request, Spending
 from ragviz.targets import citations
 from ragviz.text import language, words
+from ragviz.text.normal_form import normal_form
 
 
 class Scheduler:
@@ -322,7 +323,7 @@ def evaluated(state: State) -> EvaluatedAnswer:
     for name, step in STEPS.items():
         if state.results.get(name) is not None:
             evaluated = step.enter(evaluated, state)
-    return replace(evaluated, shared_words=_shared_words(state))
+    return replace(evaluated, shared_words=_shared_words(state), reference_read=_reference_read(state))
 
 
 def _shared_words(state: State) -> float | None:
@@ -332,6 +333,19 @@ def _shared_words(state: State) -> float | None:
         return None
     context_units = frozenset[str]().union(*map(checks.units, state.context.values()))
     return len(answer_units & context_units) / len(answer_units)
+
+
+def _reference_read(state: State) -> float | None:
+    """Return how much of the reference stands in what another system read; None without a reference or a context."""
+    lang = language.of_answers(state.item.question)
+    reference = words.tokens(normal_form(state.reference), lang)
+    if state.item.given is None or not reference or not state.context:
+        return None
+    read = [words.tokens(normal_form(text), lang) for text in state.context.values()]
+    if any(f" {' '.join(reference)} " in f" {' '.join(each)} " for each in read):
+        return 1.0
+    distinct = set(reference)
+    return min(0.99, len(distinct.intersection(*[set().union(*read)])) / len(distinct))
 
 
 def _finished(states: Sequence[State], plan: Plan, asker: Asker, turn: int) -> Iterator[list[State]]:

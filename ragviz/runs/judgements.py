@@ -231,9 +231,11 @@ def decided_words(judgement: Judgement) -> str:
     """Say what decided of how many answers whether they are right, and of how many what their contexts hold."""
     counts = Counter(filter(None, map(decided_by, judgement.rulings.values())))
     by = ", ".join(f"{what} ({count:,})" for what, count in counts.most_common())
-    judged = sum((ruling.held, ruling.supported) != (None, None) for ruling in judgement.rulings.values())
     told = [f"correctness decided by {by}"] if by else []
-    return "; ".join([*told, *([f"what the contexts hold by verdicts on claims ({judged:,})"] if judged else [])])
+    held = Counter(ruling.held_by for ruling in judgement.rulings.values())
+    named = {"verdicts": "verdicts on claims", "words": "the reference's words"}
+    of_contexts = ", ".join(f"{words} ({held[name]:,})" for name, words in named.items() if held[name])
+    return "; ".join([*told, *([f"what the contexts hold by {of_contexts}"] if of_contexts else [])])
 
 
 def cost_words(judgement: Judgement) -> str:
@@ -277,8 +279,7 @@ def judgement_of(
         answer = answers[question.id]
         rulings[question.id] = diagnose.is_right(question, answer, values, failed)
         if knows.opaque and knows.contexts:
-            matrix, answered = evaluated[question.id].matrix, answer.status == "answered"
-            rulings[question.id] = diagnose.with_verdicts(rulings[question.id], matrix, answered=answered)
+            rulings[question.id] = diagnose.with_contexts(rulings[question.id], evaluated[question.id])
     if knows.answers:  # the rest of an interrupted run is not known
         results = [result for result in results if result.question_id in answers]
     causes = diagnose.attribute_failures(

@@ -14,7 +14,8 @@ from ragviz.targets.logged_tables import SAMPLE, Table, cell
 from ragviz.targets.logged_values import passages_in, text_in, turns_in, whole_in
 
 PREFIXES = re.compile(
-    r"^(?:inputs?|outputs?|attributes|data|item|row|example|record|sample|llm|rag|metric input|vars|bot|chatbot|assistant|agent|ai)[ _.]+"
+    r"^(?:inputs?|outputs?|attributes|data|item|row|example|record|sample|llm|rag|metric input|vars|"
+    r"bot|chatbot|assistant|agent|ai)[ _.]+"
 )
 """Beginnings of names that say nothing of what the column holds."""
 NO_SCORES = re.compile(
