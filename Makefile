@@ -7,7 +7,7 @@ UV := $(shell command -v uv 2>/dev/null)
 INSTALL := $(if $(UV),uv pip install --python $(BIN)/python,$(BIN)/python -m pip install --quiet --disable-pip-version-check)
 INSTALL += --constraint requirements.lock
 
-.PHONY: app test test-fast attack check docs elasticsearch format lock clean
+.PHONY: app test test-fast attack libraries check docs elasticsearch format lock clean
 
 # `make app ARGS="--port 8600"` takes another port.
 app: $(VENV)/.installed
@@ -23,6 +23,12 @@ test-fast: $(VENV)/.dev
 # Every attack of tests/attack with all its inputs; `make test` runs a part of them.
 attack: $(VENV)/.dev
 	RAGVIZ_ATTACK=whole $(BIN)/python -m pytest tests/attack $(ARGS)
+
+# Objects of LangChain, LlamaIndex and Haystack, as targets: installs them into an environment of its own.
+libraries:
+	$(MAKE) VENV=$(VENV)-libraries $(VENV)-libraries/.dev
+	$(VENV)-libraries/bin/python -m pip install --quiet langchain-core langchain-classic llama-index-core haystack-ai
+	$(VENV)-libraries/bin/python -m pytest tests/test_real_libraries.py
 
 check: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -1,7 +1,4 @@
-"""Objects of LangChain, LlamaIndex and Haystack, asked as they are; skipped where a library is not installed.
-
-uv pip install langchain-core langchain-classic llama-index-core haystack-ai && pytest tests/test_real_libraries.py
-"""
+"""Objects of LangChain, LlamaIndex and Haystack, asked as they are; `make libraries` installs these."""
 
 from __future__ import annotations
 
