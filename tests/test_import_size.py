@@ -25,15 +25,14 @@ import json, resource, sys, time
 from pathlib import Path
 from ragviz.core.settings import Settings
 from ragviz.questions import exchange
-from ragviz.questions.formats import files
+from ragviz.questions.formats import input_file
 from ragviz.workspace import Workspace
 
 workspace = Workspace(Settings(home=Path(sys.argv[1])))
 corpus, started, heard = workspace.store.corpora.get("big"), time.monotonic(), []
 path = Path(sys.argv[2])
-outcome = exchange.import_files(
-    workspace, corpus, files.from_paths([(path.name, path)]), "s", progress=lambda *_: heard.append(time.monotonic())
-)
+read = input_file.from_paths([(path.name, path)])
+outcome = exchange.import_files(workspace, corpus, read, "s", progress=lambda *_: heard.append(time.monotonic()))
 silences = [later - earlier for earlier, later in zip(heard, heard[1:])]
 status = Path("/proc/self/status")
 if status.exists():  # the greatest of this program alone: the other counts what the process was before it was started

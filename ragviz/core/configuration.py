@@ -426,7 +426,8 @@ class Run:
     @property
     def choices(self) -> dict[str, Any]:
         """Its choices by name, its index under "index"; of another system's run only those of judging."""
-        choices = {key: value for key, value in asdict(self.config).items() if key not in ("index", "questions")}
+        apart = ("index", "questions", "system")
+        choices = {key: value for key, value in asdict(self.config).items() if key not in apart}
         if self.knows.opaque:
             return {key: choices[key] for key in ("metrics", "judge")}
         return choices | {"index": {"name": self.provenance["index"], **(self.provenance["index_config"] or {})}}

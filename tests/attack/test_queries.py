@@ -22,6 +22,7 @@ READ = {  # the parameters that each page reads, beside `corpus` and those of li
     "index": "index query tab chunker chunk_size overlap embedder similarity backend es-type es-m es-ef",
     "questions": "set status find question edit in-table tab index side type style reviewer older newer asked",
     "health": "set index check question tab earlier later chunk",
+    "targets": "tab endpoint run",
     "run": "index set run preset retriever rrf_constant k reranker context_tokens",
     "results": "run k per rank document kind type style by outcome cause find metric question tab rescued broken if-k "
     "if-constant if-threshold if-budget confidence present step",
@@ -112,7 +113,7 @@ UNUSABLE = [  # page, what else its address holds, the parameter, and what it ca
     ("run", {}, "context_tokens", NUMBERS),
     ("results", {}, "run", [*OTHERS, "foreign"]),
     ("results", RUN, "k", NUMBERS),
-    ("results", RUN, "per", OTHERS),
+    ("results", RUN | {"tab": "By k and document"}, "per", OTHERS),
     ("results", RUN, "rank", [*NUMBERS, "5-2", "2-", "21", "1-21", "9" * 4400 + "-3"]),
     ("results", RUN, "document", OTHERS),
     ("results", RUN, "kind", OTHERS),
