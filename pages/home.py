@@ -12,7 +12,17 @@ from ragviz.metrics.registry import METRICS
 from ragviz.runs import overviews
 from ragviz.service import corpus_verbs
 from ragviz.text.markup import plain
-from ragviz.ui import address, cache, experiment_view, frame, job_panel, presentation, presses, wording
+from ragviz.ui import (
+    address,
+    cache,
+    experiment_view,
+    frame,
+    job_panel,
+    presentation,
+    presses,
+    run_scores,
+    wording,
+)
 from ragviz.ui.kit import heading, notices, table
 
 workspace = frame.begin()
@@ -104,6 +114,10 @@ def steps(corpus: Corpus) -> None:
     ]
     first = next((place for place, step in enumerate(path) if not step[4]), len(path))
     name = plain(corpus.name)
+    if done and not documents:  # what another system answered takes none of these steps
+        heading.section(name)
+        what_next(corpus, done)
+        return
     heading.section(f"Next step for {name}" if first < len(path) else f"{name}: every step is done")
     for place, (column, (page, title, verb, state, is_done)) in enumerate(zip(st.columns(5), path, strict=True)):
         with column.container(border=True, height="stretch", gap="xsmall"):
@@ -125,17 +139,21 @@ def what_next(corpus: Corpus, done: list[Run]) -> None:
     if tried is not None:
         with notices.errors_shown():
             st.html(f'<p class="rv-verdict">{html.escape(experiment_view.outcome(tried).sentence)}</p>')
+    else:
+        with notices.errors_shown():
+            run_scores.verdict_line(done[0], cache.summary(done[0], done[0].config.k), cache.judgement(done[0]))
+    page, verb, place = "run", "Run another configuration", {}
+    if tried is not None:
+        page, verb, place = "experiment", f"Experiment {tried.name}", {"experiment": tried.name}
+    elif done[0].knows.opaque:
+        page, verb, place = "results", f"Results of {done[0].name}", {"run": done[0].name}
+    elif len(done) > 1:
+        page, verb = "compare", "Compare the runs"
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        if tried is not None:
-            if st.button(plain(f"Experiment {tried.name}"), type="primary", key="next"):
-                address.go_to("experiment", experiment=tried.name)
-        elif len(done) > 1:
-            if st.button("Compare the runs", type="primary", key="next"):
-                address.go_to("compare")
-        elif st.button("Run another configuration", type="primary", key="next"):
-            address.go_to("run")
+        if st.button(plain(verb), type="primary", key="next"):
+            address.go_to(page, **place)
         address.link("runs", "All runs")
-        judged = next((run for run in done if run.knows.answers), None)
+        judged = next((run for run in done if run.knows.answers and not run.knows.opaque), None)
         if judged is not None:
             address.link("results", f"Answers of {judged.name}", run=judged.name, k=judged.config.k)
         if corpus.name == sample.NAME:

@@ -1,17 +1,16 @@
 from functools import partial
-from html import escape
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
-from ragviz.analysis import evaluate, outcomes, run_verdict
+from ragviz.analysis import evaluate, outcomes
 from ragviz.analysis.evaluate import Summary
 from ragviz.core.configuration import Run
 from ragviz.index import chunking
 from ragviz.metrics.registry import METRICS, label, shown_in
 from ragviz.questions import without_model
-from ragviz.runs import judgements, measurements, overviews, rescue_words
+from ragviz.runs import judgements, measurements, overviews
 from ragviz.stats import intervals
 from ragviz.targets.targets import TARGETS
 from ragviz.text.markup import plain
@@ -40,18 +39,6 @@ store = workspace.store
 
 
 # The answer
-
-
-def verdict_line(run: Run, summary: Summary) -> None:
-    k = summary.k
-    sentence = run_verdict.verdict(
-        judgements.measured(run, summary, judgement, cache.lost(run, k)), run.config
-    ).sentence
-    if summary.n and not measurements.unranked_words(run):
-        best = rescue_words.suggestion(cache.combination(run, k).columns, cache.rescue(run, k))
-        sentence = " ".join(filter(None, [sentence, escape(best)]))
-    if sentence:
-        st.html(f'<p class="rv-verdict">{sentence}</p>')
 
 
 def ranking_tiles(summary: Summary) -> None:
@@ -181,7 +168,7 @@ if not len(rows):
     st.markdown("None of the questions of this run has evidence, so there are no ranking metrics.")
     st.stop()
 with notices.errors_shown():
-    verdict_line(run, summary)
+    run_scores.verdict_line(run, summary, judgement)
 if summary.n:
     with notices.errors_shown():
         ranking_tiles(summary)

@@ -259,7 +259,8 @@ def _found_words(measured: Measured) -> str:
     doubt = f", an interval as wide as {n} questions make it" if 1 < n < FEW else ""
     split = measured.losses.evidence["split"]
     parts = f", {split:,} of them in parts only" if split else ""
-    return f"{share_words(count, n)} {verb} evidence in {first(measured.k, 'chunk')}{interval}{doubt}{parts}"
+    noun = "context" if measured.knows.opaque else "chunk"
+    return f"{share_words(count, n)} {verb} evidence in {first(measured.k, noun)}{interval}{doubt}{parts}"
 
 
 def _answered_words(measured: Measured) -> str:

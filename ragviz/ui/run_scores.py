@@ -5,18 +5,20 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from functools import partial
+from html import escape
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
+from ragviz.analysis import run_verdict
 from ragviz.analysis.evaluate import KIND_TITLES, Scored, Summary
 from ragviz.core.configuration import Run
 from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.metrics.registry import METRICS, shown_in, title_of
 from ragviz.report import plots
 from ragviz.retrieval import rerankers
-from ragviz.runs import choices, judgements
+from ragviz.runs import choices, judgements, measurements, rescue_words
 from ragviz.service import run_verbs
 from ragviz.text.markup import plain, sentence
 from ragviz.ui import address, budget, cache, job_panel, presses, question_table, wording
@@ -24,6 +26,17 @@ from ragviz.ui.kit import beside, figure, heading, table, tiles
 
 LOOK_AT = 5
 """Questions whose scores are contradicted that are shown."""
+
+
+def verdict_line(run: Run, summary: Summary, judgement: judgements.Judgement) -> None:
+    """Draw the verdict on a run, with what would rescue most of what it lost; nothing where nothing is measured."""
+    k = summary.k
+    said = run_verdict.verdict(judgements.measured(run, summary, judgement, cache.lost(run, k)), run.config).sentence
+    if summary.n and not measurements.unranked_words(run):
+        best = rescue_words.suggestion(cache.combination(run, k).columns, cache.rescue(run, k))
+        said = " ".join(filter(None, [said, escape(best)]))
+    if said:
+        st.html(f'<p class="rv-verdict">{said}</p>')
 
 
 def answer_tiles(run: Run, judgement: judgements.Judgement, k: int) -> None:
