@@ -153,6 +153,7 @@ def what_next(corpus: Corpus, done: list[Run]) -> None:
         if st.button(plain(verb), type="primary", key="next"):
             address.go_to(page, **place)
         address.link("runs", "All runs")
+        address.link("targets", "Another system's answers")
         judged = next((run for run in done if run.knows.answers and not run.knows.opaque), None)
         if judged is not None:
             address.link("results", f"Answers of {judged.name}", run=judged.name, k=judged.config.k)

@@ -121,8 +121,13 @@ def first_items(log: Log) -> None:
     table.draw(
         frame.drop(columns=empty), "first-items", alt="First items", columns=texts | {"Contexts": 70}, most=FIRST
     )
-    if log.problems:
-        with st.expander(f":orange[▲] {wording.counted(len(log.problems), 'item')} incomplete or left out"):
+    of_all = [problem for problem in log.problems if problem.startswith("Every item")]
+    for problem in of_all:
+        st.warning(plain(problem))
+    if len(log.problems) > len(of_all):
+        with st.expander(
+            f":orange[▲] {wording.counted(len(log.problems) - len(of_all), 'item')} incomplete or left out"
+        ):
             problems = pd.DataFrame({"Reason": log.problems})
             table.draw(problems, "problems", alt="Problems", columns={"Reason": table.text("large")}, most=10)
 
@@ -131,8 +136,11 @@ def import_form(file_name: str, data: bytes, found: Reading, roles: Mapping[str,
     """Draw what is known of the items, and the form that imports them."""
     heading.section("What is known")
     counts = {name: sum(log.counts[name] for log in found.logs) for name in found.logs[0].counts}
-    told = [f"{count:,} {name}" for name, count in counts.items() if count]
-    st.markdown(", ".join(told))
+    total = counts.pop("items")
+    whole = [name for name, count in counts.items() if count == total]
+    st.markdown(f"All {total:,} items have {', '.join(whole)}." if whole else f"{total:,} items.")
+    if some := [f"{count:,} have {name}" for name, count in counts.items() if 0 < count < total]:
+        st.markdown(f"Of them {', '.join(some)}.")
     st.caption(f"Not known, and not shown: {', '.join(name for name, count in counts.items() if not count)}.")
     judging = run_verbs.foresee_log(workspace, found.logs)
     cost = "" if judging.cost is None else f", {requests.dollars(judging.cost)}"
@@ -159,7 +167,7 @@ def import_form(file_name: str, data: bytes, found: Reading, roles: Mapping[str,
     if not st.button(label, type="primary", key=presses.key("import-run"), disabled=not name):
         return
     corpus_name = "" if documents == NO_DOCUMENTS else documents
-    if counts["items"] > AT_ONCE:
+    if total > AT_ONCE:
         chosen_roles = {"corpus": corpus_name, "questions": of_set, "roles": roles}
         job_panel.submit_files(
             "import-run",

@@ -20,7 +20,7 @@ from ragviz.targets.logged_item import Passage
 from tests.conftest import CommandResult
 from tests.system_server import SystemServer
 
-TOKEN = "tok-very-secret-4321"
+TOKEN = "tok-4321"
 QUESTION = Question("q1", 'When does "it" open?\n', "At nine.", (), "hand", history=(("What is it?", "A pool."),))
 BODY = '{"id": "{{id}}", "question": "{{question}}", "turns": ["{{history}}", "now"]}'
 PARTS = {"contexts": "sources[].text", "ids": "sources[].id", "scores": "sources[].score"} | {

@@ -346,7 +346,7 @@ def test_a_log_is_imported_by_the_command_after_a_look_at_it(command_line, tmp_p
     code, out, _ = command_line("runs", "import", file, "--dry-run", "--json")
     shown = json.loads(out)
     assert (code, shown["roles"]["answer"], shown["systems"][0]["contexts"]) == (0, "answer", 1)
-    assert shown["judging"]["calls"] == 7, "two answers, two references, one context, two comparisons"
+    assert shown["judging"]["calls"] == 13, "two answers, one context, two comparisons and banks, thrice two references"
     assert command_line("runs", "list", "--json")[1].strip() == "[]", "a dry run stores nothing"
     code, out, err = command_line("runs", "import", file, "--name", "first", "--map", "answer=answer", "--json")
     assert (code, json.loads(out)["run"]) == (0, "first")

@@ -78,7 +78,7 @@ def test_verdicts_tell_where_answers_with_references_are_lost(workspace):
         "right": "fine", "lacks one": "not_retrieved", "lacks both": "not_retrieved", "invented": "not_retrieved",
         "unused": "unused", "together": "unused", "silent, held": "not_answered", "silent, lacking": "not_retrieved",
     }  # fmt: skip
-    assert steps == {"Not retrieved": 4, "Abstained": 1, "Retrieved, not used": 2, "Correct": 1}
+    assert steps == {"Not retrieved": 4, "Not answered": 1, "Retrieved, not used": 2, "Correct": 1}
     assert sentence == (
         "1 of 8 questions are answered correctly. Its contexts lack what 4 of 7 lost questions need: look at retrieval "
         "first."
@@ -104,7 +104,7 @@ def test_what_is_used_wrongly_is_not_blamed_on_retrieval(workspace):
 def test_without_references_verdicts_tell_what_is_unsupported_and_words_who_abstained(workspace):
     judgement, steps, sentence = told(workspace, stored(workspace, reference=False, verdicts=True))
     assert judgement.causes["invented"] == "unsupported"
-    assert steps == {"Abstained": 2, "Unsupported answer": 3, "Cannot be told": 3}
+    assert steps == {"Not answered": 2, "Unsupported answer": 3, "Cannot be told": 3}
     assert sentence == (
         "Whether its answers are right is not known: that takes a reference. The answers to 3 of 5 lost questions say "
         "what its contexts do not: look at the prompt or the model first."
@@ -114,7 +114,7 @@ def test_without_references_verdicts_tell_what_is_unsupported_and_words_who_abst
 
 def test_without_verdicts_words_decide_what_is_right_and_nothing_tells_what_was_retrieved(workspace):
     _, steps, sentence = told(workspace, stored(workspace, reference=True, verdicts=False))
-    assert steps == {"Abstained": 2, "Incorrect answer": 5, "Correct": 1}
+    assert steps == {"Not answered": 2, "Incorrect answer": 5, "Correct": 1}
     assert sentence.endswith(
         "Most of the loss is incorrect answers (5 of 7 lost): have a model judge whether the contexts hold what they "
         "lack."
@@ -146,7 +146,7 @@ def test_words_of_the_reference_tell_what_the_contexts_hold(workspace):
 def test_without_verdicts_and_references_nothing_is_0_or_1(workspace):
     run = stored(workspace, reference=False, verdicts=False)
     judgement, steps, sentence = told(workspace, run)
-    assert steps == {"Abstained": 2, "Cannot be told": 6}
+    assert steps == {"Not answered": 2, "Cannot be told": 6}
     assert sentence == (
         "Whether its answers are right is not known: that takes a reference and a judge. Only 2 questions are known "
         "to be lost, too few to blame one stage: look at each."

@@ -144,7 +144,7 @@ OPAQUE: dict[str, Cause] = {
         "Look at retrieval: what is searched for, how the documents are cut, how many contexts are read.",
     ),
     "not_answered": Cause(
-        "Abstained",
+        "Not answered",
         "No answer came: an abstention, an empty answer, or a call that failed.",
         "Look at the contexts: where they hold the answer, the prompt or the model is to blame.",
     ),

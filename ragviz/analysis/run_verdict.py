@@ -31,7 +31,7 @@ OF_SYSTEM = {
     "not_retrieved": "Its contexts lack what {} need: look at retrieval first",
     "unused": "Its contexts hold what the answers to {} lack: look at the prompt or the model first",
     "unsupported": "The answers to {} say what its contexts do not: look at the prompt or the model first",
-    "not_answered": "{} were not answered: look at what it is told of abstaining",
+    "not_answered": "{} were not answered: look at why it fails or abstains",
 }
 """Cause → what is said of a system that one cannot look into; "{}" stands for the questions."""
 _APART = {

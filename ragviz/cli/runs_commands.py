@@ -182,7 +182,9 @@ def _show_reading(workspace: console.Workspace, reading: logged_item.Reading, as
         console.table(
             ("role", "column"), [(logged_file.ROLES[role].label, each) for role, each in reading.roles.items()]
         )
-        if unused := [column for column in reading.columns if not _is_used(column, reading)]:
+        if reading.format == "rows" and (
+            unused := [column for column in reading.columns if not _is_used(column, reading)]
+        ):
             console.say(f"Not read: {markup.shortened(', '.join(unused), 300)}.")
         known = {name: sum(log.counts[name] for log in reading.logs) for name in reading.logs[0].counts}
         has = [name for name, count in known.items() if count]

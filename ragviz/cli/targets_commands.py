@@ -114,7 +114,7 @@ def listen(
     workspace = console.open_workspace()
     gathered = traffic.Traces(share)
     with traffic.listening(port, gathered) as taken:
-        console.say(f"Listening at http://127.0.0.1:{taken}{traffic.PATH}. End with Ctrl-C.")
+        console.say(f"Listening, until Ctrl-C, at http://127.0.0.1:{taken}{traffic.PATH}")
         into = workspace.store.corpora.ensure(corpus or name)
         with suppress(Cancelled), console.bar() as watch:
             listening.listen(workspace, into, name, gathered, most=most, daily=daily, progress=watch)

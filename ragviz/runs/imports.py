@@ -194,7 +194,7 @@ class Recorder:
 
     def _new(self, corpus: Corpus, name: str, fingerprint: str, target: str, question_set: QuestionSet | None) -> Run:
         """Create the run; and its question set, unless there is one, which an interrupted import may have left."""
-        sets = self._store.sets
+        sets, name = self._store.sets, self._store.runs.free_name(name)
         left = None if question_set else sets.find(name)
         resumed = left is not None and left.corpus_id == corpus.id and not left.total
         own = question_set or (left if left is not None and resumed else sets.add(corpus.id, name))
@@ -207,7 +207,7 @@ class Recorder:
             "ragviz": __version__,
             "n": 0,
             "target": target,
-            "knows": {"ranking": False, "first_k": False, "again": False, "opaque": True},
+            "knows": {"ranking": False, "first_k": False, "again": False, "opaque": True, "answers": True},
         }
         try:
             return self._store.runs.add(
@@ -231,6 +231,7 @@ class Recorder:
         ]
         self._store.rankings.replace(self.run.id, results)
         self._store.judgements.put(self.run.id, [(each, ()) for _, each in stored])
+        self._store.runs.note(self.run.id, n=len(self.done))
 
     def _question_of(self, item: LoggedItem) -> Question | None:
         """Return the question of an item; None where there is none, or another item of it came before."""
@@ -365,6 +366,12 @@ def _ranked(workspace: Workspace, run: Run) -> Run:
     if placed:  # a passage is no evidence then; what says that a question without a reference has an answer stays
         questions = [q if q.id in placed or not q.answer.strip() else replace(q, evidence=()) for q in questions]
     results = store.rankings.all(run.id)
+    nothing = [result.question_id for result in results if not result.ranking.ids]
+    if len(nothing) == len(results):
+        placed = set()  # what it reads is not told
+    elif nothing:  # a call that failed read nothing, and tells nothing of retrieval
+        told = store.judgements.all(run.id, nothing)
+        placed -= {i for i in nothing if i in told and told[i].recording.status == "failed"}
     golds = _gold_of(workspace, run, questions, results)
     unknown: tuple[tuple[tuple[str, ...], ...], dict[str, float]] = ((), {})
     measured = []
@@ -384,19 +391,22 @@ def _configured(workspace: Workspace, run: Run) -> Run:
     store, metrics = workspace.store, set[str]()
     ids, depth = [question.id for question in store.rankings.questions(run.id)], 1
     told = {"contexts": False, "answers": False, "reference": False}
-    found, shares, scored = Counter[str](), list[float](), True
+    found, unanswered, shares, scored = Counter[str](), Counter[str](), list[float](), True
     for start in range(0, len(ids), BATCH):
         batch = [*store.judgements.all(run.id, ids[start : start + BATCH]).values()]
         depth = max(depth, *(len(each.recording.contexts) for each in batch))
         told["contexts"] |= any(each.recording.contexts for each in batch)
         told["answers"] |= any(each.recording.has_answer for each in batch)
         told["reference"] |= any(each.question.answer.strip() for each in batch)
+        unanswered.update(each.recording.reason for each in batch if each.recording.status == "failed")
         metrics.update(answer_metrics.with_values(batch, Knows(answers=True)))
         read = [context for each in batch for context in each.recording.contexts]
         scored &= all(context.score is not None for context in read)
         found.update(context.found for context in read)
         shares += [context.share for context in read if context.found == "nearly"]
     facts: dict[str, Any] = {"contexts": dict(found) | ({"share": sum(shares) / len(shares)} if shares else {})}
+    if unanswered or "unanswered" in run.provenance:
+        facts["unanswered"] = dict(unanswered.most_common(3))
     store.runs.note(run.id, knows=run.provenance["knows"] | told, scored=scored and bool(found), **facts)
     tells = store.runs.get(run.id).knows.tells
     names = [name for name in metrics if tells.issuperset(answer_metrics.ANSWER_METRICS[name].needs)]

@@ -61,6 +61,9 @@ def unranked_words(current: Run) -> str:
     """Say why a run's rankings cannot be measured; "" when they can."""
     if current.knows.ranking:
         return ""
+    if any(count for how, count in current.provenance.get("contexts", {}).items() if how not in ("not", "share")):
+        found = f"ragviz questions find-evidence '{current.provenance['questions']}'"
+        return f"Ranks of the evidence are not known: where the answers stand in the documents is not. Find it: {found}"
     return (
         "Ranks of the evidence, recall and MRR are not known of this run: they take its documents, and where in them "
         "the answers stand."
@@ -155,16 +158,19 @@ def agreement_words(run: Run) -> str:
 
 
 def read_words(current: Run) -> str:
-    """Say where the contexts that another system read stand in the documents; "" where it read none.
+    """Say why another system gave no answers, and where the contexts that it read stand in the documents.
 
     "Its 10 contexts in the documents: 7 verbatim, 1 in normal form, 1 nearly (83 % of its words), 1 not."
     """
+    failed = current.provenance.get("unanswered", {})
+    reasons = "; ".join(f"{count:,}: {reason.rstrip('.')}" for reason, count in failed.items())
+    lost = f"{counted(sum(failed.values()), 'question')} got no answer ({reasons}). " if failed else ""
     found = current.provenance.get("contexts", {})
     if not (total := sum(found.get(how, 0) for how in FOUND)):
-        return ""
+        return lost.strip()
     parts = [f"{found[how]:,} {word}" for how, word in FOUND.items() if found.get(how)]
     told = ", ".join(parts).replace("nearly", f"nearly ({found.get('share', 1.0):.0%} of their words)")
-    return f"Its {counted(total, 'context')} in the documents: {told}."
+    return f"{lost}Its {counted(total, 'context')} in the documents: {told}."
 
 
 FOUND = {"verbatim": "verbatim", "normal": "in normal form", "nearly": "nearly", "not": "not found"}

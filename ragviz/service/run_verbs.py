@@ -112,20 +112,22 @@ class Judging:
 
 
 def foresee_log(workspace: Workspace, logs: Sequence[Log], judge: str = "") -> Judging:
-    """Estimate what judging takes before anything is stored; what is judged already costs less."""
+    """Estimate what judging by all metrics takes at most, before anything is stored: what is judged already costs less.
+
+    Of an item: the answer's claims, claims and passages, answer against reference, and the bank's questions; of a
+    reference that is new: its claims, and its bank in two calls.
+    """
     calls = read = written = 0
+    references = set[str]()
     for item in (each for log in logs for each in log.items):
         answer, reference = fitting.estimate(item.answer or ""), fitting.estimate(item.reference)
-        contexts = sum(fitting.estimate(each.text) for each in item.contexts)
-        parts = [
-            answer,
-            reference,
-            contexts and answer + reference + contexts,
-            answer and reference and answer + reference,
-        ]
+        contexts, both = sum(fitting.estimate(each.text) for each in item.contexts), answer + reference
+        new = reference if item.reference not in references else 0
+        references.add(item.reference)
+        parts = [answer, contexts and both and contexts + both, *[answer and reference and both] * 2, *[new] * 3]
         calls += sum(map(bool, parts))
         read += sum(size + INSTRUCTIONS for size in parts if size)
-        written += 2 * (answer + reference) + len(item.contexts) * (answer + reference) // 4
+        written += 2 * both + len(item.contexts) * both // 4
     settings = workspace.settings
     model = (judge or settings.judge or settings.model) if settings.model_configured else ""
     return Judging(calls, read, written, workspace.client(model).price(read, written) if model else None)

@@ -47,6 +47,8 @@ NEXT_STEP = {
     500: "See the server's log, then ask again.",
 }
 """What to do about a status; 300 and 500 stand for all of their hundred, 400 for any other."""
+SHORTEST_SECRET = 4
+"""Characters of a variable's value from which on it is taken out of replies: a shorter one stands in any text."""
 SHOWN_PARTS = 12
 """Parts of a reply that an error names."""
 
@@ -61,6 +63,11 @@ _NAMED = {
     "documents": re.compile(r"\w*(document|title|source|file|filename|name|url)\w*", re.IGNORECASE),
 }
 """What the parts of a context are often called."""
+_COUNTED = {
+    "prompt_tokens": re.compile(r"(prompt|input)_?tokens?(_?count)?", re.IGNORECASE),
+    "completion_tokens": re.compile(r"(completion|output)_?tokens?(_?count)?", re.IGNORECASE),
+}
+"""What numbers of tokens are often called."""
 
 
 class _Failed(Exception):
@@ -339,7 +346,7 @@ class Asker:
             raise _Failed(f"{self._where} gave {error}. Choose what it sends.") from None
         finally:
             response.close()
-        text = without_keys(data.decode("utf-8-sig", "replace"), self._secrets)
+        text = without_keys(data.decode("utf-8-sig", "replace"), self._secrets, SHORTEST_SECRET)
         if not 200 <= response.status_code < 300:
             raise self._refused(response, text)
         return text
@@ -460,7 +467,7 @@ class Asker:
     def _shown(self, text: str) -> str:
         """Return a text of a failure without secrets, on one line."""
         secrets = [*self._secrets, *addresses.secrets_of(self._where)]
-        return " ".join(without_keys(text, secrets).split())
+        return " ".join(without_keys(text, secrets, SHORTEST_SECRET).split())
 
 
 def parts_of(reply: Any) -> dict[str, Any]:
@@ -491,6 +498,8 @@ def guessed(parts: Mapping[str, Any]) -> dict[str, str]:
 
     >>> guessed({"out.text": "It is 3.", "n": 2, "hits[].id": "d", "hits[].body": "A passage.", "hits[].score": 0.1})
     {'answer': 'out.text', 'contexts': 'hits[].body', 'ids': 'hits[].id', 'scores': 'hits[].score'}
+    >>> guessed({"answer": "Yes.", "usage.input_tokens": 3})
+    {'answer': 'answer', 'prompt_tokens': 'usage.input_tokens'}
     """
     texts = {path: value for path, value in parts.items() if isinstance(value, str) and value}
     single = {path: value for path, value in texts.items() if "[]" not in path}
@@ -502,6 +511,8 @@ def guessed(parts: Mapping[str, Any]) -> dict[str, str]:
     ]
     for choice, named in _NAMED.items():
         found[choice] = next((p for p in beside if "[]" in p and named.fullmatch(p.rpartition(".")[2])), "")
+    for choice, named in _COUNTED.items():
+        found[choice] = next((path for path in parts if named.fullmatch(path.rpartition(".")[2])), "")
     return {choice: path for choice, path in found.items() if path}
 
 

@@ -165,7 +165,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _take(self, kind: str) -> None:
         length = self.headers.get("Content-Length", "")
         if self.path.partition("?")[0] != PATH or (self.headers.get("Host") or "").rpartition(":")[0] not in HOSTS:
-            raise _Refused(404, f"Send traces to http://127.0.0.1{PATH}.")
+            raise _Refused(404, f"Traces are taken at {PATH}, from this machine.")
         if kind not in (JSON, PROTOBUF):
             raise _Refused(415, f"Send {PROTOBUF} or {JSON}.")
         if not length.isdecimal() or int(length) > LARGEST:

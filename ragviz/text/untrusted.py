@@ -94,8 +94,8 @@ KEY_LENGTH = 12
 """Characters of the shortest key that is searched for: a shorter one may be a word of any text."""
 
 
-def without_keys(text: str, keys: Sequence[str]) -> str:
-    r"""Return `text` without `keys`, which a server can echo; those shorter than `KEY_LENGTH` stay.
+def without_keys(text: str, keys: Sequence[str], shortest: int = KEY_LENGTH) -> str:
+    r"""Return `text` without `keys`, which a server can echo; those shorter than `shortest` characters stay.
 
     Finds them as they are, in escapes of JSON, HTML and addresses (repeated ones, too), and in base64.
 
@@ -105,7 +105,7 @@ def without_keys(text: str, keys: Sequence[str]) -> str:
     '••••, ••••, ••••'
     """
     for key in keys:
-        text = _pattern_of(key).sub(HIDDEN, text) if len(key) >= KEY_LENGTH else text
+        text = _pattern_of(key).sub(HIDDEN, text) if len(key) >= shortest else text
     return text
 
 
