@@ -103,7 +103,7 @@ def steps(corpus: Corpus) -> None:
     """Draw the steps, the first one that is not done with the only primary button; when all are done, what is next."""
     documents = [d for d in store.documents.all(corpus.id) if d.status == "ok"]
     indexes = [i for i in store.indexes.all(corpus.id) if i.status == "ready"]
-    questions = sum(question_set.total for question_set in store.sets.all(corpus.id))
+    questions = sum(question_set.asked for question_set in store.sets.all(corpus.id))
     done = [run for run in runs if run.corpus_id == corpus.id and run.status == "done"]
     path = [
         ("documents", "Documents", "Add documents", wording.counted(len(documents), "document"), bool(documents)),

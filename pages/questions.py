@@ -48,14 +48,13 @@ store = workspace.store
 def figures(question_set: QuestionSet) -> tuple[dict[str, int], frozenset[str], int, str]:
     """Return what the tiles tell of the questions of a set.
 
-    The number of each kind and the ids of the documents with evidence, of the questions that a run asks; the number
-    with stale evidence; and the makers.
+    The number of each kind, the ids of the documents with evidence, the number with stale evidence, and the makers: of
+    the questions that a run asks.
     """
-    questions = cache.questions_in(question_set)
-    asked = [q for q in questions if q.asked]
+    asked = [q for q in cache.questions_in(question_set) if q.asked]
     documents = frozenset(span.document_id for q in asked for group in q.evidence for span in group)
-    makers = ", ".join(sorted({wording.MAKERS.get(q.generator, q.generator) for q in questions}))
-    return dict(Counter(q.kind for q in asked)), documents, sum(map(review_tab.is_stale, questions)), makers
+    makers = ", ".join(sorted({wording.MAKERS.get(q.generator, q.generator) for q in asked}))
+    return dict(Counter(q.kind for q in asked)), documents, sum(map(review_tab.is_stale, asked)), makers
 
 
 def set_tiles(question_set: QuestionSet, names: dict[str, str]) -> None:
@@ -75,7 +74,7 @@ def set_tiles(question_set: QuestionSet, names: dict[str, str]) -> None:
     counted = [f"{by_kind[kind]:,} {words}" for kind, words in KIND_TITLES.items() if by_kind[kind]]
     told = " · ".join(words.replace(" ", "\u00a0") for words in counted)
     with tiles.row():
-        tiles.tile("Questions", f"{question_set.total:,}", plain(note))
+        tiles.tile("Questions", f"{question_set.asked:,}", plain(note))
         tiles.tile("Accepted", f"{by_status['accepted']:,}", judged)
         tiles.tile("Documents covered", f"{len(covered & names.keys()):,}", f"of {len(names):,}")
         tiles.tile("With evidence", f"{by_kind['single'] + by_kind['multi']:,}", told)

@@ -217,7 +217,7 @@ def test_rankings_are_taken_over_only_where_they_would_be_the_same(workspace, qu
 # Confirmation
 
 
-def test_the_test_side_is_asked_once(workspace, question_set):
+def test_the_test_side_is_asked_once(workspace, question_set, command_line):
     experiment = declared(workspace, question_set, k=[2, 1])
     with pytest.raises(UsageError, match="has not chosen a configuration yet"):
         confirming.check(workspace, experiment)
@@ -225,6 +225,7 @@ def test_the_test_side_is_asked_once(workspace, question_set):
     experiment = workspace.store.experiments.get("chunks")
     conclusion = findings.conclusion_of(workspace, experiment)
     assert (conclusion.decision, conclusion.chosen, conclusion.choice.by) == ("ship", "k 1", "tokens")
+    assert "Confirm it on questions" in command_line("experiments", "show", "chunks")[1]
     assert confirming.confirm(workspace, experiment) == {
         "experiment": "chunks",
         "baseline": "chunks · test · k 2",
@@ -237,6 +238,8 @@ def test_the_test_side_is_asked_once(workspace, question_set):
     assert (comparison.runs, on_test.same_questions, on_test.final) == (("k 2", "k 1"), False, True)
     with pytest.raises(UsageError, match="was confirmed on test already"):
         confirming.confirm(workspace, experiment)
+    out = command_line("experiments", "show", "chunks")[1]
+    assert ("Confirmed on test" in out, "Confirm it on questions" in out) == (True, False)
     workspace.store.runs.delete(chosen.id)
     assert "the test side was seen" in findings.outcome_of(workspace, experiment).lost
 

@@ -351,6 +351,11 @@ def test_questions_are_accepted_one_after_the_other(home: Path) -> None:
     store = open_workspace().store
     third = next(q for q in store.questions.all(store.sets.get("asked").id) if q.id == "q3")
     assert (third.status, third.reason) == ("rejected", "rejected by hand")
+    tile = next(each for each in app.metric if each.label == "Accepted")
+    asked = store.sets.get("asked").total - 1
+    assert (next(e.value for e in app.metric if e.label == "Questions"), "1\u00a0rejected" in tile.delta) == (
+        f"{asked:,}", True,
+    )  # fmt: skip
 
 
 def button(app: AppTest, label: str) -> Button:

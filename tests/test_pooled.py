@@ -51,7 +51,7 @@ def test_recall_and_mrr_raw_corrected_and_at_most():
     )
     assert (found.missed, found.found) == (3, (pooled.Found("answered by b", "b", 2),))
     assert found.share.mean == pytest.approx((1 + 2 / 3 + 1 + 0) / 4)
-    assert "1 of 3 questions missed at k = 3 is answered by a chunk without evidence" in found.sentence
+    assert "Of 3 questions without all evidence in the first 3 chunks, 1 is answered by another chunk" in found.sentence
 
 
 def test_context_metrics_of_the_same_verdicts_at_another_k():

@@ -109,4 +109,4 @@ def test_exact_search_is_a_job_whose_outcome_is_told(monkeypatch: pytest.MonkeyP
     compared = what_if_of_run.losses(workspace, what_if_of_run.stored_of(workspace, run), 2)
     assert compared is not None
     assert what_if_of_run.losses_words(compared[0]) in re.sub(r"\\", "", words(app))
-    assert "missed by both (the embedder), 0 missed by the approximate search only" in re.sub(r"\\", "", words(app))
+    assert "found by neither (the embedder), 0 not by the approximate search" in re.sub(r"\\", "", words(app))

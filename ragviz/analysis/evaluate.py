@@ -184,12 +184,15 @@ STATUSES = {
 def without_words(statuses: Mapping[str, int]) -> str:
     """Return how many questions have no score of a metric, and why; "" when all have one.
 
-    >>> without_words({"ok": 4, "judge_error": 3, "not_applicable": 2})
-    '3 judge errors, 2 not applicable'
+    >>> without_words({"ok": 4, "judge_error": 3, "not_applicable": 2}), without_words({"ok": 4, "no_answer": 1})
+    ('2 not applicable, of the others 3 judge errors', '1 abstained')
     """
     counts = [(status, n) for status, n in statuses.items() if status != "ok" and n]
     plural = {status: "s" if status == "judge_error" and n > 1 else "" for status, n in counts}
-    return ", ".join(f"{n:,} {STATUSES[status]}{plural[status]}" for status, n in counts)
+    said = [f"{n:,} {STATUSES[status]}{plural[status]}" for status, n in counts if status != "not_applicable"]
+    apart = statuses.get("not_applicable", 0)
+    others = f"{'of the others ' if apart else ''}{', '.join(said)}" if said else ""
+    return ", ".join(filter(None, [f"{apart:,} {STATUSES['not_applicable']}" if apart else "", others]))
 
 
 def summarise_scores(

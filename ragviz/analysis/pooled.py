@@ -108,14 +108,14 @@ class Pooled:
 
     @property
     def sentence(self) -> str:
-        """What the verdicts say of the misses."""
+        """What the verdicts say of the questions whose evidence is not complete among the first k."""
         if not self.missed:
-            return f"No question with evidence is missed at k = {self.k}."
+            return f"No question lacks evidence in {first(self.k, 'chunk')}."
         found = len(self.found)
         return (
-            f"{found:,} of {counted(self.missed, 'question')} missed at k = {self.k} {agreed(found, 'is')} answered by "
-            "a chunk without evidence that supports the whole reference, "
-            f"according to {self.judge}; {self.share.mean or 0:.0%} of {first(self.k, 'chunk')} is judged."
+            f"Of {counted(self.missed, 'question')} without all evidence in {first(self.k, 'chunk')}, {found:,} "
+            f"{agreed(found, 'is')} answered by another chunk that supports the whole reference, according to "
+            f"{self.judge}; {self.share.mean or 0:.0%} of {first(self.k, 'chunk')} is judged."
         )
 
 

@@ -13,7 +13,7 @@ from ragviz.cli import console, options
 from ragviz.cli.console import DryRun, Json
 from ragviz.core.configuration import IndexConfig, RunConfig
 from ragviz.core.errors import UsageError
-from ragviz.experiments import conclusion, declaring, estimating, findings, grid
+from ragviz.experiments import declaring, estimating, findings, grid
 from ragviz.service import experiment_verbs
 
 experiments_app = console.group("Experiments: configurations tried on the same questions, by a rule declared before.")
@@ -169,12 +169,10 @@ def _draw(outcome: findings.Outcome) -> None:
     columns = ("cell", "state", experiment.rule.primary, "difference", "verdict", "tokens", "dollars", "seconds", "")
     console.table(columns, rows)
     console.say(*declaring.left_out_words(experiment.left_out), outcome.scope, outcome.separation)
-    _draw_conclusion(outcome.conclusion, f"On {experiment.split}: " if outcome.test else "")
-    if outcome.test is not None:
-        _draw_conclusion(outcome.test, "On test, once: ")
-        console.say(outcome.sentence)
+    said, test = outcome.conclusion, outcome.test
+    if test is None:
+        console.say(said.sentence, said.leaning, *said.notes)
+    else:
+        console.say(f"On {experiment.split}: {said.sentence}", *said.notes)
+        console.say(f"On test, once: {test.sentence}", *test.notes, outcome.sentence)
     console.say(outcome.lost)
-
-
-def _draw_conclusion(said: conclusion.Conclusion, where: str) -> None:
-    console.say(where + said.sentence, said.leaning, *said.notes)

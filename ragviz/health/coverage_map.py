@@ -33,7 +33,7 @@ FITTED = 5_000
 WORDS = 512
 """Words, the most frequent, by which chunks without vectors are placed."""
 NEVER, FOUND, MISSED = 0, 1, 2
-STATES = ("not asked about", "asked about", "missed")
+STATES = ("not asked about", "asked about", "asked about and not in the first k")
 """States of chunks: what is asked about is found by the newest run, or not known for want of a run."""
 
 

@@ -86,7 +86,7 @@ def competition(found: Competition) -> list[str]:
 def coverage(shown: CoverageMap) -> str:
     """Say what a coverage map shows, and what it leaves out."""
     never, found, missed = shown.total
-    misses = f", {missed:,} of them missed by {shown.run} at k = {shown.k}" if shown.run else ""
+    misses = f", {missed:,} of them not in the first {shown.k} of {shown.run}" if shown.run else ""
     said = f"{found + missed:,} of {shown.chunks:,} chunks are asked about{misses}; {never:,} are not."
     if left_out := shown.chunks - len(shown.ids):
         said += f" Drawn are {shown.chunks - left_out:,}, the others left out by chance, those asked about last."

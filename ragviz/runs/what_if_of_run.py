@@ -373,7 +373,7 @@ def losses_words(compared: Losses) -> str:
     agreement = compared.agreement
     return (
         f"At k = {compared.k}, of {sum(counts.values()):,} questions: {counts['both']:,} found by both searches, "
-        f"{counts['neither']:,} missed by both (the embedder), {counts['exact']:,} missed by the approximate search "
-        f"only (the index), {counts['approximate']:,} found by it only (chance). Recall@{compared.k} of the "
+        f"{counts['neither']:,} found by neither (the embedder), {counts['exact']:,} not by the approximate search "
+        f"(the index), {counts['approximate']:,} found by it only (chance). Recall@{compared.k} of the "
         f"approximate search against the exact one: {agreement.mean:.3f} [{agreement.low:.3f}, {agreement.high:.3f}]."
     )
