@@ -112,7 +112,7 @@ with notices.errors_shown():
     if shown:
         rows = run_table.rows(shown, measured_runs, status, columns, metrics)
         table.draw(
-            rows.assign(Run=distinct(rows["Run"], 28)), "runs", alt="Runs", above=above, file="runs",
+            rows.assign(Run=distinct(rows["Run"], 23)), "runs", alt="Runs", above=above, file="runs",
             saved=lambda: rows, columns=run_table.column_configs(metrics), among=shown, turn=turn, several=True,
             opened=opened, most=14, empty="–",
         )  # fmt: skip

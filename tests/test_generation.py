@@ -295,7 +295,10 @@ MENU = "Home\n\nSign in\n\nAbout us"
 def test_a_document_that_yields_nothing_is_told_by_name_with_the_reason(workspace, command_line):
     build(workspace, "menu", {"rules.md": [ENGLISH], "menu.txt": [MENU]})
     made = pipeline.generate_questions(workspace, "menu", "q", limit=2)
-    reason = "no question could be made of it without a model: it holds 3 lines, no sentence"
+    reason = (
+        "it has no heading, table, list, definition or sentence with a number or a name that gives a clear question "
+        "without a model (3 lines, no sentence)"
+    )
     assert (made.usable, made.nothing, made.barren) == (2, {"menu.txt": reason}, 1)
     shown = plan_record.shown(workspace.store, workspace.store.sets.get("q"))
     assert shown.nothing == made.nothing

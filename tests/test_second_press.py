@@ -176,3 +176,16 @@ def test_a_late_poll_does_not_open_the_tab_that_was_left(server: Server, page: P
     drawn(page)
     expect(tile(page, "With evidence")).to_contain_text("1 one passage")
     store.jobs.update(going.id, status="done", finished=time.time())
+
+
+def test_a_link_within_the_page_is_in_the_address(server: Server, page: Page) -> None:  # noqa: F811
+    """Else the next press on the tab that the link opened carries the tab that was left, and goes back there."""
+    page.goto(server.address("questions", corpus="notes", set="asked", tab="Find evidence"))
+    drawn(page)
+    page.get_by_role("link", name="Write a question and mark its evidence").click()
+    page.wait_for_url(has_param("tab", "Write"))
+    drawn(page)
+    page.get_by_label("Question", exact=True).fill("How much does pump 9 move?")
+    page.get_by_label("Question", exact=True).blur()
+    drawn(page)
+    expect(page.get_by_role("tab", selected=True)).to_have_text("Write")

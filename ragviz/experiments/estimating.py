@@ -44,7 +44,7 @@ class Takes:
     `asked` counts cells that are running systems. `rankings` counts what is retrieved: cells that differ in k or in
     their answers share one. `forecast` is an upper bound of the calls of models, as verdicts are pooled over cells;
     None where models are asked and no built index stands in to count the calls on. `seconds` are those of embedding
-    and retrieving, None while no speed was measured.
+    and retrieving, None while no speed of one of these was measured; `embedding` are those of embedding alone.
     """
 
     cells: int
@@ -55,6 +55,7 @@ class Takes:
     indexes: tuple[IndexTakes, ...]
     forecast: Forecast | None
     seconds: float | None
+    embedding: float | None
 
     @property
     def to_build(self) -> list[IndexTakes]:
@@ -79,6 +80,8 @@ def estimated(
     side = cells[0].run.split
     questions = question_set.sides.get(side, 0) if side else sum(question_set.sides.values())
     ranked = {_ranking(cell): cell for cell in todo}
+    embedding = _embedding(indexes)
+    retrieving = _retrieving(workspace, list(ranked.values()), questions)
     return Takes(
         cells=len(cells),
         done=len(cells) - len(left),
@@ -87,7 +90,8 @@ def estimated(
         rankings=len(ranked),
         indexes=indexes,
         forecast=_forecast(workspace, infos, todo) if calls else Forecast(questions),
-        seconds=_seconds(workspace, indexes, list(ranked.values()), questions),
+        seconds=None if embedding is None or retrieving is None else embedding + retrieving,
+        embedding=embedding,
     )
 
 
@@ -118,16 +122,18 @@ def extent_of(workspace: Workspace, corpus: Corpus, config: IndexConfig) -> Exte
     return preview.extent(documents, sample, list(cuts.values()), embeds=bool(config.embedder), speed=speed)
 
 
-def _seconds(
-    workspace: Workspace, indexes: Sequence[IndexTakes], ranked: Sequence[Cell], questions: int
-) -> float | None:
+def _embedding(indexes: Sequence[IndexTakes]) -> float | None:
     seconds = 0.0
     for index in indexes:
         if not index.name:
             if index.extent is None or index.extent.seconds is None:
                 return None
             seconds += index.extent.seconds
-    learnt = workspace.store.cache("rate")
+    return seconds
+
+
+def _retrieving(workspace: Workspace, ranked: Sequence[Cell], questions: int) -> float | None:
+    seconds, learnt = 0.0, workspace.store.cache("rate")
     for cell in ranked:
         pace = stored_calls.rate(learnt, running.questions_by(cell.run, cell.index.embedder))
         if pace is None:
@@ -171,6 +177,7 @@ def to_json(estimate: Takes) -> dict[str, Any]:
         "chunks": estimate.chunks,
         "forecast": forecast,
         "seconds": estimate.seconds,
+        "embedding_seconds": estimate.embedding,
     }
 
 
@@ -200,7 +207,8 @@ def words(estimate: Takes) -> list[str]:
         said.append("No call of a model: nothing to pay.")
     model_seconds = forecast.seconds if forecast is not None else None
     if estimate.seconds is None or model_seconds is None:
-        said.append("The duration is not known yet on this machine.")
+        known = f"; embedding takes about {estimate.embedding / 60:.1f} minutes" if estimate.embedding else ""
+        said.append(f"The whole duration is not known yet on this machine{known}.")
     else:
         said.append(f"About {(estimate.seconds + model_seconds) / 60:.1f} minutes, at the speed of earlier work.")
     return said

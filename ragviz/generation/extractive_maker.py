@@ -17,6 +17,7 @@ from ragviz.generation.makers import size
 from ragviz.generation.plan import Cell
 from ragviz.generation.plan_record import PlanRecord, documents_of
 from ragviz.questions.question_types import TYPES
+from ragviz.text.counts import counted
 
 NAME = "extractive"
 """What the questions name as their generator."""
@@ -88,7 +89,9 @@ class ExtractiveMaker:
         rows = {replace(row.cell, planned=1): number for number, row in enumerate(record.rows)}
         for each in self.chosen:
             question, number = self._question(*each), rows[self._cell(*each)]
-            if question.id in record.places:
+            if (place := record.places.get(question.id)) is not None:  # maybe counted for another cell of its type
+                record.rows[place].made -= 1
+                record.count(question.id, number)
                 continue
             if rejection.normal(question.query) in texts:
                 record.rows[number].reasons["asked already"] += 1
@@ -113,14 +116,16 @@ class ExtractiveMaker:
         )  # fmt: skip
 
     def _holds(self, document_id: str) -> str:
-        """Say what a document holds that questions could be made of."""
+        """Say which questions could be made of a document, or that none could."""
         counts = Counter(each.type for each in self._candidates.get(document_id, ()))
         if not counts:
             return (
-                f"no question could be made of it without a model: it holds {size(self._documents.by_id[document_id])}"
+                "it has no heading, table, list, definition or sentence with a number or a name that gives a clear "
+                f"question without a model ({size(self._documents.by_id[document_id])})"
             )
         listed = ", ".join(f"{counts[asked]:,} {TYPES[asked].title}" for asked in TYPES if counts[asked])
-        return f"yields {counts.total():,} {'question' if counts.total() == 1 else 'questions'} ({listed})"
+        yielded = counted(counts.total(), "question")
+        return f"it yields {yielded} ({listed}); none was chosen, or all were asked before"
 
     @property
     def unable(self) -> list[str]:

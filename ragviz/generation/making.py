@@ -100,7 +100,7 @@ class Making(SourceSearch):
             if document := self.documents.by_id.get(document_id):
                 kinds = ", ".join(dict.fromkeys(TYPES[row.cell.type].title for row in rows))
                 reasons = plan_record.reason_words(sum((row.reasons for row in rows), Counter()))
-                self.record.nothing[document_id] = f"holds {size(document)}; planned: {kinds}; {reasons}"
+                self.record.nothing[document_id] = f"it holds {size(document)}; planned: {kinds}; {reasons}"
 
     def _unasked(self) -> dict[str, list[Row]]:
         """Return the rows of each document that questions are planned for and that has none of them, by its id."""

@@ -94,9 +94,9 @@ class Generated:
     """Result of a generation: `total` questions in the set now, `proposed` and `rejected` ones of this generation.
 
     `usable` of the `limit` questions that are planned exist now, with those of earlier generations by the same
-    generator and seed; `short` is how many are missing by type. `nothing` says of each document that a question was
-    planned for and that has none, by name, why; `barren` counts those of which nothing can be made without a
-    model. The verification of `unverified` of the usable ones failed.
+    generator and seed; `short` is how many are missing by type. `nothing` says why documents have none,
+    by name: those planned for, or of which none can be made without a model; `barren` counts the latter. The
+    verification of `unverified` of the usable ones failed.
     `calls` and `dollars` are what all generations into the set have paid, this one included; dollars count the calls
     whose model has a price.
     """
@@ -118,14 +118,14 @@ class Generated:
 
 
 def unasked_words(nothing: Mapping[str, str], most: int = NAMED) -> list[str]:
-    """Say which documents have no question though some were planned for them, a line each, and why.
+    """Say which documents have no question, a line each, and why.
 
     >>> unasked_words({"a.md": "it is empty", "b.md": "it is empty"}, 1)
-    ['No question is about a.md: it is empty.', 'No question is about 1 more document for which some were planned.']
+    ['No question is about a.md: it is empty.', 'No question is about 1 more document.']
     """
     lines = [f"No question is about {name}: {reason}." for name, reason in list(nothing.items())[:most]]
     if (more := len(nothing) - most) > 0:
-        lines.append(f"No question is about {counted(more, 'more document')} for which some were planned.")
+        lines.append(f"No question is about {counted(more, 'more document')}.")
     return lines
 
 

@@ -42,6 +42,15 @@ class Row:
         """Planned questions that were made nowhere."""
         return max(0, self.cell.planned - self.made)
 
+    @property
+    def why(self) -> Counter[str]:
+        """Why questions are missing; without failed tries, that they are not made yet.
+
+        >>> Row(Cell("d", "", "fact", "colleague", 3), made=1).why
+        Counter({'not made yet': 2})
+        """
+        return self.reasons or Counter({"not made yet": self.missing})
+
 
 @dataclass(slots=True)
 class Yield:
@@ -87,8 +96,8 @@ class PlanRecord:
 
     `wanted` is how many questions were asked for: without a model, no more are planned than can be made.
 
-    `places` is the number of the row of each kept question, by id. `nothing` says of each document that a question was
-    planned for and that has none, by id, why.
+    `places` is the number of the row of each kept question, by id. `nothing` says why documents have
+    none, by id: those planned for, or of which none can be made without a model.
     """
 
     key: str
@@ -233,7 +242,7 @@ def cell_rows(records: Iterable[PlanRecord], names: Mapping[str, str]) -> list[d
             "planned": row.cell.planned,
             "made": row.made,
             "missing": row.missing,
-            "reasons": reason_words(row.reasons) if row.missing else "",
+            "reasons": reason_words(row.why) if row.missing else "",
         }
         for name, row in rows
     ]
@@ -245,7 +254,7 @@ def missing(rows: Iterable[Row]) -> tuple[Counter[str], dict[str, Counter[str]]]
     for row in rows:
         if row.missing:
             counts[row.cell.type] += row.missing
-            reasons[row.cell.type] = reasons.get(row.cell.type, Counter()) + row.reasons
+            reasons[row.cell.type] = reasons.get(row.cell.type, Counter()) + row.why
     return counts, reasons
 
 
@@ -337,7 +346,7 @@ def yield_rows(records: Sequence[PlanRecord], unverified: Mapping[str, int]) -> 
 def nothing_of(
     records: Iterable[PlanRecord], names: Mapping[str, str], questions: Iterable[Question]
 ) -> dict[str, str]:
-    """Return why documents have no question though some were planned for them, by name.
+    """Return why documents have no question, by name: those planned for, or of which none can be made.
 
     Those that any of the set's `questions` that is not rejected is about are left out.
     """
@@ -350,9 +359,8 @@ def nothing_of(
 class Shown:
     """What all generations into a set planned and made: rows of cells and of types, and counts by document and type.
 
-    `nothing` says of each document without questions for which some were planned, by name, why. `exist` of `planned`
-    questions exist; the set asks `asked` questions, and `quarantined` ones of those that the plans count are in
-    quarantine.
+    `nothing` says of documents without questions, by name, why. `exist` of `planned` questions exist; the set asks
+    `asked` questions, and `quarantined` ones of those that the plans count are in quarantine.
     """
 
     cells: list[dict[str, Any]]

@@ -124,7 +124,7 @@ def _k_ticks(last: int) -> list[int]:
 def _label_ends(figure: go.Figure, lines: Sequence[Curve], by_run: bool) -> None:
     """Write each line's name at its right end, moved apart where lines end close together."""
     ends = sorted((float(line.mean[-1]), place) for place, line in enumerate(lines) if len(line.mean))
-    below = -math.inf
+    below, names = -math.inf, style.all_named((line.name for line in lines), 18)
     for y, place in ends:
         below = max(y, below + 0.075)
         mark = f'<span style="color:{style.run_colour(place)}">■</span> ' if by_run else ""
@@ -132,7 +132,7 @@ def _label_ends(figure: go.Figure, lines: Sequence[Curve], by_run: bool) -> None
             x=1,
             xref="paper",
             y=below,
-            text=mark + style.named(lines[place].name, 18),
+            text=mark + names[place],
             xanchor="left",
             xshift=6,
             showarrow=False,

@@ -77,7 +77,7 @@ def _interval(
 def _axes(figure: go.Figure, labels: Sequence[str], x_title: str) -> None:
     figure.update_layout(**style.layout(x_title, "", 80 + max(36 * len(labels), 110)))
     figure.update_xaxes(showgrid=True, gridcolor=GRID, tickangle=0, nticks=5)
-    short = [style.named(label, 28) for label in labels]
+    short = style.all_named(labels, 28)
     figure.update_yaxes(
         type="category",
         categoryorder="array",

@@ -49,9 +49,10 @@ def leaderboard(rows: Sequence[Row], groups: Sequence[Sequence[int]] = (), *, x_
     figure.update_xaxes(showgrid=True, gridcolor=GRID)
     if all(0 <= (row.estimate.mean or 0.0) <= 1 for row in rows):
         figure.update_xaxes(range=[0, 1.02], tickvals=[0, 0.5, 1])
+    shown = style.all_named((row.name for row in rows), 28)
     figure.update_yaxes(
         tickvals=[-at for at in range(len(rows))],
-        ticktext=[f"{'◆ ' if row.place == 0 else ''}{style.named(row.name, 28)}" for row in rows],
+        ticktext=[f"{'◆ ' if row.place == 0 else ''}{name}" for row, name in zip(rows, shown, strict=True)],
         range=[0.6 - max(len(rows), 3), 0.6],
         showgrid=False,
     )
@@ -85,7 +86,7 @@ def over_time(rows: Sequence[Row], changed: int | None, *, y_title: str, height:
     )  # fmt: skip
     figure.update_layout(**style.layout("", y_title, height))
     figure.update_yaxes(range=[0, 1.02])
-    figure.update_xaxes(tickvals=[*range(len(rows))], ticktext=[style.named(row.name, 14) for row in rows])
+    figure.update_xaxes(tickvals=[*range(len(rows))], ticktext=style.all_named((r.name for r in rows), 14))
     if changed is not None:
         figure.add_vline(x=changed - 0.5, line={"dash": "dot", "width": 1.2, "color": CONTEXT})
     told = "; ".join(f"{row.name} {row.estimate.mean:.2f}" for _, row in means)

@@ -94,7 +94,7 @@ def _state_words(run: Run, checked: judgements.Checked) -> str:
         return "Numbers cannot be relied on"
     if run.config.judge and checked.controls is None:
         return f"Complete; its judge, {run.config.judge}, was not checked by control items"
-    return "Numbers can be relied on"
+    return f"Numbers can be relied on{'' if checked.controls else '; no judge was controlled'}"
 
 
 def _summary(

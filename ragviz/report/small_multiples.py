@@ -102,8 +102,8 @@ def _panels(names: Sequence[str], x_title: str, y_title: str) -> go.Figure:
     rows = -(-len(names) // columns)
     height = 70 + rows * PANEL
     titles = [
-        f'<span style="color:{style.run_colour(place)}">■</span> {style.named(name, 22)}'
-        for place, name in enumerate(names)
+        f'<span style="color:{style.run_colour(place)}">■</span> {name}'
+        for place, name in enumerate(style.all_named(names, 22))
     ]
     figure = make_subplots(
         rows=rows, cols=columns, shared_xaxes="all", shared_yaxes="all", subplot_titles=titles,

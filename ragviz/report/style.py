@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import html
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import plotly.graph_objects as go
 
 from ragviz.text.markup import without_middle
+from ragviz.text.names import distinct
 
 RUN_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#8C8C8C")
 """Okabe and Ito's set without black and yellow, as in `.streamlit/config.toml`; runs take them in order."""
@@ -98,6 +100,15 @@ def named(name: str, most: int = 40) -> str:
     ('sampl…erank', 'a &lt; b')
     """
     return html.escape(without_middle(name, most), quote=False)
+
+
+def all_named(names: Iterable[str], most: int) -> list[str]:
+    """Shorten names that stand in one figure as `named` does, so that they stay distinct.
+
+    >>> all_named(["sample-experiment · 100 knn", "sample-experiment · 200 knn"], 14)
+    ['sampl…100 knn', 'sampl…200 knn']
+    """
+    return [html.escape(name, quote=False) for name in distinct(names, most)]
 
 
 def described(figure: go.Figure, alt: str) -> go.Figure:

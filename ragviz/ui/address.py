@@ -96,7 +96,8 @@ def write_address(*, again: bool = False) -> None:
     """Add the values that the page chose to the address, all in one step, so that it can be shared.
 
     `again` writes it even without such values: on arrival at a page, an address that the page before wrote may have
-    been on its way to the browser when the link was pressed, and have replaced the parameters of the link.
+    been on its way to the browser when the link was pressed, and have replaced the parameters of the link; and of a
+    link within a page, Streamlit 1.67 leaves the parameters out of the browser's address.
     """
     settled = st.session_state.pop(_SETTLED, {})
     if settled or again:
@@ -122,12 +123,12 @@ def note_drawn() -> None:
 def note_page(page: str) -> bool:
     """Note which page is run, by its path, so that its first run can tell where the person came from.
 
-    Returns whether it is another page than before; not for the first of a session.
+    Returns whether it is another page than before, or has other parameters; not for the first of a session.
     """
     before = st.session_state.get(PAGE)
     if before != page:
         st.session_state[PAGE], st.session_state[CAME_FROM] = page, before
-    return before not in (None, page)
+    return before is not None and (before != page or st.query_params.to_dict() != st.session_state.get(_DRAWN))
 
 
 def arrived_from() -> str | None:

@@ -319,7 +319,7 @@ def _delta_cells(delta: Delta) -> dict[str, str]:
 
 def pairs_table(shown: Compared) -> None:
     """Draw every pair of runs in the chosen metric; a click chooses the pair."""
-    found, short = all_pairs(shown), short_names(shown.comparison.runs, 20)
+    found, short = all_pairs(shown), short_names(shown.comparison.runs, 15)
     above = table.row_above("pairs")
     with above:
         heading.section(plain(f"All pairs by {title_of(shown.metric)}"))
@@ -351,7 +351,7 @@ def settings_table(comparison: Comparison) -> None:
         return
     titles = [differing.title(each.key) for each in comparison.settings]
     cells = [[differing.value_words(each.key, value) for value in each.values] for each in comparison.settings]
-    names = distinct(comparison.runs, 28)
+    names = distinct(comparison.runs, 26)
     columns: dict[str, Any]
     if len(names) <= SIDE_BY_SIDE:
         rows = pd.DataFrame({"Setting": titles} | dict(zip(names, zip(*cells, strict=True), strict=True)))
@@ -402,7 +402,7 @@ def stages_table(shown: Compared) -> None:
     else:
         st.markdown(plain(f"{of_all}:"))
         by_stage = {title: [c[cause] for c in counts] for title, cause in zip(titles, present, strict=True)}
-        rows = pd.DataFrame({"Run": distinct(comparison.runs, 28)} | by_stage)
+        rows = pd.DataFrame({"Run": distinct(comparison.runs, 22)} | by_stage)
         columns = {"Run": table.text(160, pinned=True)} | {title: _width(title) for title in titles}
     table.draw(rows, "stages", columns=columns, alt="Questions lost at each stage, by run")
 

@@ -151,6 +151,11 @@ def _rule(corpus: Corpus, question_set: QuestionSet, planned: Planned) -> tuple[
             "Smallest difference", 0.001, 0.5, MINIMUM_EFFECT, step=0.01, format="%.3f", key="experiment-effect",
             help="The smallest one that matters, as a share of the metric's range: what is smaller is as good as none.",
         )  # fmt: skip
+    if len(ks) > 1 and primary in ranking and not primary.endswith(f"@{OWN}"):
+        st.caption(
+            f":orange[▲] k varies, and {plain(title_of(primary))} does not depend on it: cells that differ in k alone "
+            "come out equal. A metric at own k tells them apart."
+        )
     guardrails = []
     with st.expander("Guardrails", key="guardrails"):
         st.caption("The most a configuration may take for a question: a number, or a multiple of the baseline's: 1.5x.")
@@ -182,6 +187,14 @@ def asks_models(cells: Sequence[Cell]) -> bool:
     return any(c.run.knows.answers or c.run.metrics or rerankers.model_of(c.run.reranker) for c in cells)
 
 
+def _lasts(estimate: Takes) -> str:
+    if estimate.seconds is not None:
+        return f"{wording.duration(estimate.seconds)} in all"
+    if estimate.embedding is None:
+        return "no speed of embedding measured on this machine yet"
+    return f"{wording.duration(estimate.embedding)}, and retrieving: not measured on this machine yet"
+
+
 def cost(corpus: Corpus, chosen: Chosen) -> None:
     """Draw what the sweep takes, and what is there already."""
     heading.section("What it takes")
@@ -197,9 +210,7 @@ def cost(corpus: Corpus, chosen: Chosen) -> None:
         tiles.tile("Cells", f"{estimate.cells:,}", f"{estimate.questions:,} questions each")
         tiles.tile("Rankings", f"{estimate.rankings:,}", "cells that differ in k share one")
         tiles.tile("Indexes to build", f"{len(estimate.to_build):,}", f"{there:,} built already")
-        lasts = "–" if estimate.seconds is None else wording.duration(estimate.seconds)
-        note = f"{lasts} in all" if estimate.seconds is not None else "no speed measured on this machine yet"
-        tiles.tile("Chunks to embed", f"{estimate.chunks:,}", note)
+        tiles.tile("Chunks to embed", f"{estimate.chunks:,}", _lasts(estimate))
         if asks and estimate.forecast is not None and counted:
             tiles.forecast(estimate.forecast)
     for index in estimate.to_build:

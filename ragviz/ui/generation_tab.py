@@ -163,9 +163,8 @@ def planned_and_made(question_set: QuestionSet) -> None:
     heading.section("Planned and made")
     st.markdown(made.words)
     if made.nothing:
-        have = "has" if len(made.nothing) == 1 else "have"
         count = wording.counted(len(made.nothing), "document")
-        with st.expander(f":orange[▲] {count} that questions were planned for {have} none: why"):
+        with st.expander(f":orange[▲] {count} without a question: why"):
             st.markdown("\n".join(f"- {plain(line)}" for line in pipeline.unasked_words(made.nothing)))
     _yields(made.yields)
     _by_document(made.documents, "plan-made")
