@@ -25,6 +25,7 @@ from ragviz.text.markup import plain, without_middle
 from ragviz.ui import address, cache, frame, job_panel, passages, presses, wording
 from ragviz.ui.kit import figure, form, heading, inputs, notices, tiles
 
+HITS = 5  # of each retriever; the others open on demand
 VECTORS = ["hnsw", "int8_hnsw", "flat"]
 
 workspace = frame.begin()
@@ -354,6 +355,13 @@ def hits(matches: Sequence[searcher.ChunkHit]) -> None:
     if not matches:
         st.caption("No results.")
     best = max((f.hit.score for f in matches), default=1.0)
+    chunks(matches[:HITS], best)
+    if more := matches[HITS:]:
+        with st.expander(f"{len(more)} more"):
+            chunks(more, best)
+
+
+def chunks(matches: Sequence[searcher.ChunkHit], best: float) -> None:
     for each in matches:
         with st.container(border=True, gap="xsmall"):
             st.html(markup.score_bar(each.hit.rank, each.hit.score, best))

@@ -332,6 +332,7 @@ def test_searching_shows_retrievers_side_by_side(home: Path) -> None:
     shown = words(app)
     assert all(f"**{way}**" in shown for way in ("knn", "bm25", "hybrid"))
     assert shown.count("rv-score") >= 12
+    assert "5 more" in [each.label for each in app.expander], "ten of each are found, five shown at once"
     assert "70" in shown
 
 
