@@ -81,6 +81,7 @@ def test_the_sample_has_an_answered_and_judged_run_that_asked_no_model(loaded: W
     assert all(answer.recording.origin == hand_made.NAME and not answer.calls for answer in answers.values())
     assert all(answer.bank is None or answer.bank.maker == hand_made.NAME for answer in answers.values())
     assert loaded.store.payments.of(run.id).calls == 0
+    assert run.choices["answerer"] == hand_made.NAME, "no model is named where runs are compared"
     assert judgements.judge_words(run) == "answered by hand-made · judged by hand-made"
     judgement = judgements.judgement_of(loaded, run)
     assert judgements.decided_words(judgement) == ("correctness decided by Equivalence (69), abstaining or not (31)")

@@ -25,6 +25,7 @@ from ragviz.models.requests import paid_words
 from ragviz.questions import exchange
 from ragviz.retrieval import search
 from ragviz.runs import choices, judgements, measurements, running
+from ragviz.store import stored_calls
 from ragviz.workspace import Workspace
 
 PLACES = ["north", "south", "east", "west", "upper", "lower", "inner", "outer"]
@@ -135,6 +136,19 @@ def test_a_run_that_cannot_begin_leaves_none_behind(workspace, server, monkeypat
         with pytest.raises(SearchError):
             running.run(workspace, "r", config())
     assert len(workspace.store.rankings.question_ids(workspace.store.runs.get("r").id)) == 4
+
+
+def test_the_vectors_that_an_earlier_run_computed_count_in_the_latency(workspace, server, monkeypatch):
+    monkeypatch.setattr(running, "FIRST_BATCH", 4)
+    bare = {"answerer": "none", "metrics": ()}
+    noted = running.run(workspace, "cold", replace(config(**bare), retriever="knn")).provenance["retrieval"]
+    learnt, work = workspace.store.cache("rate"), "questions embedded by openai:bags"
+    assert stored_calls.duration(learnt, work, noted["questions"]) <= noted["seconds"] + 0.001
+    stored_calls.learn(learnt, work, 1, 300.0)  # as of a slow embedder
+    slow = stored_calls.duration(learnt, work, noted["questions"])
+    warm = running.run(workspace, "warm", replace(config(**bare), retriever="hybrid")).provenance["retrieval"]
+    assert warm["questions"] == noted["questions"] > 0
+    assert 100 < slow <= warm["seconds"] + 0.001 < slow + 5
 
 
 def test_a_budget_holds_over_all_attempts(workspace, server):

@@ -106,6 +106,8 @@ def test_mean_lies_in_its_interval_and_interval_in_the_range():
             values = np.random.default_rng(seed).choice([0, 1 / 3, 2 / 3, 1], n)
             found = estimate(values)
             assert 0 <= found.low <= found.mean <= found.high <= 1
+    found = estimate([0.9, 1 + 2e-7, 1 + 2e-7, 0.99])  # cosines of single precision
+    assert found.low < found.mean < found.high == 1
 
 
 def test_paired_difference_by_hand():

@@ -52,6 +52,7 @@ def test_what_is_kept_and_measured_by_hand():
     assert values["f1"].tolist() == [pytest.approx(2 / 3), pytest.approx(2 / 3), 0]
     assert values["mrr"].tolist() == [0.5, 1, 0]
     assert values["tokens"].tolist() == [30, 50, 0]
+    assert what_if.measure(read, Choices(3, None, 55))["tokens"].tolist() == [55, 55, 0]  # of 60 and 120 offered
     assert what_if.measure(read, Choices(1, 0.85))["mrr"].tolist() == [0, 0, 0]  # no gold chunk scores 0.85
     assert what_if.measure(read, Choices(1))["mrr"].tolist() == [0.5, 1, 0]  # k does not change it
 

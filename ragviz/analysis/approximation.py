@@ -17,7 +17,7 @@ Ints = NDArray[np.int64]
 
 OUTCOMES: dict[str, str] = {
     "both": "Found by both",
-    "neither": "Missed by both: the embedder",
+    "neither": "Found by neither: not lost by the index",
     "exact": "Missed by the approximate search only: the index",
     "approximate": "Found by the approximate search only: by chance",
 }

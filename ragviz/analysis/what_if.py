@@ -105,8 +105,8 @@ def measure(read: Reading, choices: Choices) -> dict[str, Floats]:
 
     Recall is of the chunks kept; precision is gold chunks kept ÷ (k − chunks that threshold and budget take away), at
     least 1, so that without them it is precision@k; F1 is the harmonic mean of both. "mrr" is 1 ÷ rank of the first
-    gold chunk in the whole ranking as far as the threshold goes: k and budget do not change it. "tokens" are those of
-    the chunks kept.
+    gold chunk in the whole ranking as far as the threshold goes: k and budget do not change it. "tokens" are those that
+    an answerer is given: of a chunk that does not fit, what is left of the budget.
     """
     most, table = kept(read, choices), read.table
     some, rows, last = most > 0, np.arange(len(most)), np.maximum(most, 1) - 1
@@ -126,7 +126,9 @@ def measure(read: Reading, choices: Choices) -> dict[str, Floats]:
         "mrr": np.divide(1.0, first, out=np.zeros(len(first)), where=first > 0),
     }
     if read.tokens is not None:
-        values["tokens"] = np.where(some, read.tokens[rows, last], 0).astype(np.float64)
+        offered = kept(read, Choices(choices.k, choices.threshold))
+        tokens = np.where(offered > 0, read.tokens[rows, np.maximum(offered, 1) - 1], 0)
+        values["tokens"] = np.minimum(tokens, choices.budget or np.inf).astype(np.float64)
     return values
 
 

@@ -104,7 +104,7 @@ def _draw(
         tokens = rescue_words.tokens_words(replay.tokens, now)
         milliseconds = "" if replay.milliseconds is None else f"{replay.milliseconds:,.1f}"
         rows.append((rescue_words.title(columns, replay.key), row.rescues, row.breaks, net, tokens, milliseconds))
-    columns_shown = ("change", "rescues", "breaks", "net [95 %]", "tokens read", "reranking, ms")
+    columns_shown = ("change", "rescues", "breaks", "net [95 %]", "tokens read", "reranking, mean ms")
     console.table(columns_shown, rows)
     lines = rescue_words.steps(columns, together)
     told = [f"Together, step by step: {'; '.join(lines)}."] if len(lines) > 1 else []

@@ -80,7 +80,8 @@ def what_if(
         console.say(what_ifs.choices_words(stored, choices, constant))
         columns = ("metric", "the run", "what if", "difference [95 %]")
         console.table(columns, [(TITLES[name], *what_ifs.cells(name, each)) for name, each in effects.items()])
-        told = []
+        read = what_ifs.reading_at(stored, constant)
+        told = list(filter(None, [what_ifs.budget_words(stored, read, choices)]))
         if curve is not None and picked is not None:
             told += [what_ifs.curve_words(cases, curve), what_ifs.chosen_words(picked, curve)]
         told += [what_ifs.losses_words(losses[0])] if losses is not None else []

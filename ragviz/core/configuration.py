@@ -430,6 +430,8 @@ class Run:
         choices = {key: value for key, value in asdict(self.config).items() if key not in apart}
         if self.knows.opaque:
             return {key: choices[key] for key in ("metrics", "judge")}
+        if self.answered_by and not self.knows.again:
+            choices["answerer"] = self.answered_by  # by hand: no model was asked
         return choices | {"index": {"name": self.provenance["index"], **(self.provenance["index_config"] or {})}}
 
     @property

@@ -76,7 +76,8 @@ def score(name: str, evaluated: EvaluatedAnswer) -> Score:
         version = "+".join(dict.fromkeys([metric.formula, *by]))
     try:
         _check(metric, evaluated)
-        return Score(name, float(metric.function(evaluated)), version=version)
+        low, high = metric.range  # which rounding leaves: a mean of cosines of 1
+        return Score(name, min(max(float(metric.function(evaluated)), low), high), version=version)
     except NoScore as error:
         return Score(name, None, error.status, error.reason, version)
 

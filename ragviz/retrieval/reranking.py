@@ -40,8 +40,10 @@ Scorer = Callable[[Sequence[Candidates]], Sequence[Sequence[float]]]
 class Report:
     """What became of reranking: how many questions, and the seconds that their scores took.
 
-    `failures` say why a question (by its text) kept the retriever's order; the rest is of the model calls behind it,
-    cached ones included: `cost` in dollars of those with a price, `unpriced` how many have none.
+    `embedded` and `embedding` are the questions whose vectors were computed since the retriever was opened, and the
+    seconds of that: vectors that were kept took none. `failures` say why a question (by its text) kept the retriever's
+    order; the rest is of the model calls behind it, cached ones included: `cost` in dollars of those with a price,
+    `unpriced` how many have none.
     """
 
     questions: int = 0
@@ -52,6 +54,8 @@ class Report:
     completion_tokens: int = 0
     cost: float = 0.0
     unpriced: int = 0
+    embedded: int = 0
+    embedding: float = 0.0
 
     def add(self, completion: Completion[Any]) -> None:
         """Count a model's reply."""
@@ -62,7 +66,7 @@ class Report:
         self.unpriced += completion.cost is None
 
     def empty(self) -> None:
-        """Forget all."""
+        """Forget all of reranking."""
         self.questions, self.seconds, self.calls, self.prompt_tokens, self.completion_tokens = 0, 0.0, 0, 0, 0
         self.cost, self.unpriced = 0.0, 0
         self.failures.clear()

@@ -85,6 +85,8 @@ def retriever(
             require_sound(workspace, info)  # the index may be the reason, and then this error says how to mend it
             raise
         require_sound(workspace, info)  # a damaged index would give misses that are none
+        if report is not None and embedder is not None:
+            report.embedded, report.embedding = embedder.embedded, embedder.seconds
         return rankings
 
     return ranked

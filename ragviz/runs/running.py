@@ -23,7 +23,7 @@ from ragviz.models.refusals import Breaker
 from ragviz.models.requests import Ledger, Spending
 from ragviz.retrieval import listwise, rerankers, search
 from ragviz.retrieval.reranking import AskMany, Report
-from ragviz.retrieval.retrievers import Retriever
+from ragviz.retrieval.retrievers import Retriever, needs
 from ragviz.runs import choices, contexts, control_items, overviews
 from ragviz.store import stored_calls
 from ragviz.store.transactions import Kind, label
@@ -324,12 +324,13 @@ def retrieve(
     unanswered = [(place, q) for place, q in enumerate(questions) if q.id not in answered]
     progress(len(answered), len(questions), "questions", "Retrieving")
     learnt, work = store.cache("rate"), questions_by(current.config, index.config.embedder)
+    embeds, embedding = "embedder" in needs(current.config.retriever), f"questions embedded by {index.config.embedder}"
     start, size = 0, FIRST_BATCH
     try:
         while batch := unanswered[start : start + size]:
             began = time.monotonic()
             golds = contexts.gold_of(workspace, index, [q for _, q in batch])
-            searched = time.monotonic()
+            embedded, spent, searched = report.embedded, report.embedding, time.monotonic()
             rankings = search_all([q.query for _, q in batch], depth)  # after it the index is known to be the same
             searched = time.monotonic() - searched
             results = [
@@ -342,7 +343,12 @@ def retrieve(
             took = time.monotonic() - began
             if start:  # the first batch waits for the embedder
                 stored_calls.learn(learnt, work, len(batch), took)
-                choices.note_retrieval(workspace, current, len(batch), searched)
+                computed = report.embedded - embedded
+                stored_calls.learn(learnt, embedding, computed, report.embedding - spent)
+                kept = len({q.query for _, q in batch}) - computed if embeds else 0
+                taken = stored_calls.duration(learnt, embedding, kept) if kept else 0.0  # as when they were computed
+                if taken is not None:
+                    choices.note_retrieval(workspace, current, len(batch), searched + taken)
             start += len(batch)
             finished = len(answered) + start
             size = min(BATCH, 2 * size) if took < TOGETHER else size

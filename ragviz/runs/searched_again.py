@@ -85,7 +85,7 @@ def refusal(workspace: Workspace, current: Run, part: Part) -> str:
         return "This run ranks by BM25, which compares words and is exact: there is no approximate search to compare."
     if part == "exact" and cut and not is_approximate(config_of(cut)):
         kind = "The local index compares" if cut["backend"] == "local" else "An index of the type flat compares"
-        return f"{kind} the question with every chunk: its search is exact, and all that it misses is the embedder's."
+        return f"{kind} the question with every chunk: its search is exact, and nothing is lost to approximation."
     if index_of(workspace, current) is None:
         return (
             f"The index {current.provenance['index']} was built anew with other chunks since, or deleted: it cannot be "

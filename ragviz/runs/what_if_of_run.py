@@ -23,6 +23,7 @@ from ragviz.metrics.rank_metrics import Rankings
 from ragviz.runs import contexts, measurements, searched_again
 from ragviz.runs.judgements import Judgement
 from ragviz.stats.clusters import Clusters, independent_clusters
+from ragviz.text.counts import counted
 from ragviz.workspace import Workspace
 
 Pairs = Sequence[tuple[Question, Retrieved]]
@@ -147,10 +148,12 @@ class Risk:
 
     `sides` are theirs in the set's split, "" for none; `left_out` counts questions of which it is not known whether
     their answer is right. `scope` says which documents intervals speak of: where those with evidence are too few to
-    speak of others, questions are resampled, each by itself.
+    speak of others, questions are resampled, each by itself. Without answers (`judged` is false), an answer counts as
+    wrong where the evidence is not all among the first `k`.
     """
 
     cases: Cases
+    k: int
     judged: bool
     left_out: int
     unanswerable: int
@@ -193,7 +196,7 @@ def risk_of(workspace: Workspace, stored: StoredRankings, judgement: Judgement, 
     sides = _sides(workspace, stored.run)
     unanswerable = sum(question.kind == "unanswerable" for question in questions)
     own_sides = tuple(sides.get(question.id, "") for question in questions)
-    return Risk(cases, answers, len(pairs) - len(kept), unanswerable, own_sides, f"{cluster_words(about)}.")
+    return Risk(cases, k, answers, len(pairs) - len(kept), unanswerable, own_sides, f"{cluster_words(about)}.")
 
 
 def curve_of(current: Run, risk: Risk) -> risk_coverage.Curve:
@@ -316,6 +319,19 @@ def cells(name: str, effect: Effect) -> tuple[str, str, str]:
     return own, other, difference_words(effect, digits)
 
 
+def budget_words(stored: StoredRankings, read: Reading, choices: Choices) -> str:
+    """Say what recall is of where a budget takes chunks away, of these choices or of the run's own; "" without one."""
+    own = own_choices(stored.run)
+    cut = reading_off.shortened(read, choices)
+    if not cut and (stored.own.tokens is None or not reading_off.shortened(stored.own, own)):
+        return ""
+    budget = choices.budget if cut else own.budget
+    return (
+        f"Recall, precision and F1 are of what fits the budget of {budget:,} tokens whole, those of the run's results "
+        f"of the first k: here the budget takes chunks away from {counted(cut, 'question')}."
+    )
+
+
 def difference_words(effect: Effect, digits: int) -> str:
     """Return a difference with its interval, "" when nothing was measured.
 
@@ -333,11 +349,15 @@ def difference_words(effect: Effect, digits: int) -> str:
 def curve_words(risk: Risk, curve: risk_coverage.Curve) -> str:
     """Say what answering everything risks, and how well the scores tell which answers are wrong."""
     area = curve.aurc
-    missing = "" if risk.judged else " (evidence not among the first k)"
+    told = f"{curve.answered:,} of {curve.n:,} questions are answered, {curve.whole:.1%} of these wrong"
+    if not risk.judged:
+        told = (
+            f"This run has no answers: of {curve.n:,} questions {curve.whole:.1%} count as wrong, as their evidence is "
+            f"not all among the first {risk.k}"
+        )
     left_out = f" {risk.left_out:,} of which it is not known are left out." if risk.left_out else ""
     return (
-        f"{curve.answered:,} of {curve.n:,} questions are answered, {curve.whole:.1%} of these wrong{missing}, "
-        f"{risk.unanswerable:,} unanswerable ones among the questions. AURC {area.mean:.3f} [{area.low:.3f}, "
+        f"{told}, {risk.unanswerable:,} unanswerable ones among the questions. AURC {area.mean:.3f} [{area.low:.3f}, "
         f"{area.high:.3f}]: {curve.whole:.3f} if the scores told nothing, {curve.best:.3f} at best.{left_out}"
     )
 
@@ -373,7 +393,7 @@ def losses_words(compared: Losses) -> str:
     agreement = compared.agreement
     return (
         f"At k = {compared.k}, of {sum(counts.values()):,} questions: {counts['both']:,} found by both searches, "
-        f"{counts['neither']:,} found by neither (the embedder), {counts['exact']:,} not by the approximate search "
-        f"(the index), {counts['approximate']:,} found by it only (chance). Recall@{compared.k} of the "
+        f"{counts['neither']:,} found by neither (not lost by the index), {counts['exact']:,} not by the approximate "
+        f"search (the index), {counts['approximate']:,} found by it only (chance). Recall@{compared.k} of the "
         f"approximate search against the exact one: {agreement.mean:.3f} [{agreement.low:.3f}, {agreement.high:.3f}]."
     )

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ragviz.core.errors import UsageError
 from ragviz.stats.clusters import Clusters, Floats, checked
-from ragviz.stats.intervals import Moments, finite, moments, quantiles
+from ragviz.stats.intervals import ROUNDING, Moments, finite, moments, quantiles
 
 ALPHA = 0.05
 """p-values up to this are significant: 1 − the level of an interval that is not corrected for several tests."""
@@ -105,7 +105,7 @@ def paired_differences(differences: ArrayLike, clusters: Clusters | None = None)
         return [Difference(None, None, None, 0, 0, 0, 0, None)] * matrix.shape[1]
     known = moments(matrix, clusters)
     reach = quantiles(known.freedom) * known.error
-    bounded = np.abs(matrix).max(axis=0) <= 1
+    bounded = np.abs(matrix).max(axis=0) <= 1 + ROUNDING
     low, high = np.where(bounded, np.maximum(known.mean - reach, -1), known.mean - reach), known.mean + reach
     high = np.where(bounded, np.minimum(high, 1), high)
     p_values = _t_test(known, clusters.count if clusters.generalise else n)

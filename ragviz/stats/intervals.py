@@ -20,6 +20,8 @@ Key = TypeVar("Key")
 SAMPLES = 2000
 """Bootstrap resamples of an interval."""
 
+ROUNDING = 1e-5
+"""How far a score may be past its range by rounding: a mean of cosines of single precision."""
 MANY = 30
 """From this many clusters on, means that are no rates are resampled by cluster; below, Student's t is used."""
 
@@ -165,7 +167,7 @@ def interval(
     low, high = known.mean - reach * known.error, known.mean + reach * known.error
     if clusters.count >= MANY and clusters.disjoint:
         low, high = _percentiles(matrix, clusters, known, seed, samples)
-    bounded = (matrix.min(axis=0) >= least) & (matrix.max(axis=0) <= 1)
+    bounded = (matrix.min(axis=0) >= least - ROUNDING) & (matrix.max(axis=0) <= 1 + ROUNDING)
     return np.where(bounded, np.maximum(low, least), low), np.where(bounded, np.minimum(high, 1.0), high)
 
 

@@ -196,7 +196,7 @@ def _table(run: Run, columns: Columns, rescue: Rescue) -> None:
             "Net gain": table.text(215, help="Questions, and their share with its 95 % interval."),
             "Tokens read": table.number(90, "%.0f", help="Of the chunks given to the answerer, a question on average."),
             "× this run's": table.number(90, "%.1f"),
-            "ms": table.number(60, "%.1f", help="Reranking, a question."),
+            "ms": table.number(60, "%.1f", help="Reranking, a question on average, with what is computed once."),
         },
         among=rows,
         opened=opened,

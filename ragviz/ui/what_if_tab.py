@@ -38,7 +38,7 @@ EXPLAINED = {
     "precision": "Evidence chunks kept ÷ (k − chunks that threshold and budget take away).",
     "f1": "Harmonic mean of a question's precision and recall.",
     "mrr": "1 ÷ rank of the first evidence chunk in the whole ranking: k and the budget do not change it.",
-    "tokens": "Tokens of the chunks kept, a question on average.",
+    "tokens": "Of the chunks given to the answerer, at most the budget, a question on average.",
 }
 RISK = 10
 """Per cent of wrong answers for which a threshold is chosen by default."""
@@ -86,11 +86,14 @@ def _choices(run: Run, stored: StoredRankings) -> int:
         budget = _budget_slider(run, stored)
     choices = Choices(k, threshold, budget)
     effects = _effects(run, _searched(run), choices, constant)
+    cut = bool(what_if.shortened(read, choices))
     with st.grid(5, min_column_width=130):
         for name, effect in effects.items():
             digits = 0 if name == "tokens" else 2
             own, other = effect.own.mean, effect.other.mean
             note = "as the run"
+            if cut and name in ("recall", "precision", "f1"):
+                note = f"of what fits {choices.budget:,} tokens"
             if own is not None and own != other:
                 note = f"{what_if_of_run.difference_words(effect, digits)} from {own:,.{digits}f}"
             value = "–" if other is None else f"{other:,.{digits}f}"
@@ -178,11 +181,7 @@ def _below(run: Run, stored: StoredRankings, read: Reading, choices: Choices, co
     comparable, about_scores = what_if_of_run.score_words(run)
     if not comparable:
         words.append(f"No threshold: {about_scores[0].lower()}{about_scores[1:]}")
-    if choices.budget is not None and (cut := what_if.shortened(read, choices)):
-        words.append(
-            f"The budget takes chunks away from {wording.counted(cut, 'question')}; one that is shortened to fit "
-            "counts as not read."
-        )
+    words.append(what_if_of_run.budget_words(stored, read, choices))
     if stored.unequal:
         words.append(
             f"{wording.counted(stored.unequal, 'ranking')} of the run differ from what fusing gives now: its index "
@@ -266,8 +265,7 @@ def _risk(run: Run, k: int) -> None:
         figure.draw(drawn, f"risk-{run.id}-{by}")
     with right:
         st.markdown(plain(what_if_of_run.chosen_words(picked, curve)))
-        at = f" Wrong: evidence not all among the first {k}." if not found.judged else ""
-        st.caption(plain(f"{what_if_of_run.curve_words(found, curve)}{at}"))
+        st.caption(plain(what_if_of_run.curve_words(found, curve)))
         comparable, words = what_if_of_run.score_words(run)
         if not comparable or run.config.retriever == "bm25":
             st.caption(plain(words.partition(":")[0] + ": as a confidence they tell little; see the AURC."))
