@@ -155,7 +155,31 @@ def test_recall_of_each_runs_own_k():
     assert [estimate.mean for estimate in row.estimates] == [0, 0.5, 1]
     assert [delta.verdict for delta in row.deltas] == ["better", "better"]
     assert [each.mean for each in comparison.rows["recall@1"].estimates] == [0, 0, 0]
-    assert "but Recall@own k; the runs' own k is: k 1 1, k 3 3, k 10 10" in " ".join(comparison.notes)
+    note = "Recall@own k: measured at each run's own k (k 1 1, k 3 3, k 10 10); every other metric at k = 1."
+    assert comparison.notes[0] == note
+    by_name = compare([side(f"k {k}", ranks, k=k) for k in (1, 3, 10)], k=1, primary="recall")
+    assert by_name.rule == Rule("recall@own", declared=True), "as a sweep reads it"
+    at_3 = compare([side(f"k {k}", ranks, k=k) for k in (1, 3, 10)], k=3, primary="recall")
+    assert at_3.rule.primary == "recall@3", "the k that was asked for"
+
+
+def test_one_quantity_is_stated_and_tested_once():
+    """Of 8 of 40 questions more is found at k = 3, the own k of a and b: Recall@3 is no second test of their pair."""
+    a, b = side("a", [0] * 40), side("b", [1] * 8 + [0] * 32)
+    alike = compare([a, b], primary="recall@own")
+    assert (alike.rule.primary, "recall@own" in alike.rows) == ("recall@3", False)
+    assert to_json(alike) == to_json(compare([a, b], primary="recall"))
+    mixed = compare([a, b, side("c", [4] * 20 + [0] * 20, k=5)])
+    own, at_3 = mixed.rows["recall@own"].deltas, mixed.rows["recall@3"].deltas
+    assert (mixed.rule.primary, own[0] is at_3[0], own[1].difference.mean, at_3[1].difference.mean) == (
+        "recall@own",
+        True,
+        0.5,
+        0.0,
+    )
+    words = sentence(mixed)
+    assert [words.count(f"b beats a on {name}") for name in ("Recall@own k", "Recall@3")] == [1, 0]
+    assert "c equals a on Recall@3" in words
 
 
 def test_what_the_runs_do_not_differ_in_decides_nothing():

@@ -62,7 +62,8 @@ class Delta:
     one test. `p_equivalent` is that of equivalence within ± `margin`, adjusted in the same way; None when the spread is
     unknown. `detectable` is the true difference that these questions and documents show with 80 % power, `needed` how
     many more would probably settle it; both are None when unknown. `missing` describes scores that one side lacks.
-    Deltas with the same number `test` are one test.
+    Deltas with the same number `test` are one test. Where both runs' own k is that of the comparison, recall@own and
+    recall@k are one quantity: it is decided once, as the primary one, and `primary` is true of both.
     """
 
     run: str
@@ -185,6 +186,16 @@ def _headline(k: int, rankings: Sequence[str], answers: Sequence[str]) -> list[s
     return [*(name for name in of_rankings if name in rankings), *of_answers[:2]]
 
 
+def others_than(comparison: Comparison, metric: str, run: int) -> list[str]:
+    """Return the headline's metrics without `metric`, and without its equal at another label for run number `run`."""
+    plain, delta = metric.partition("@")[0], comparison.rows[metric].deltas[run - 1]
+    return [
+        name
+        for name in headline(comparison)
+        if name.partition("@")[0] != plain or comparison.rows[name].deltas[run - 1] != delta
+    ]
+
+
 def metric_of(comparison: Comparison, name: str) -> str:
     """Return the label of a metric that is compared by its label or its name without k, the primary one by "".
 
@@ -192,7 +203,7 @@ def metric_of(comparison: Comparison, name: str) -> str:
         NotFoundError: it is not compared.
 
     """
-    metric = label(name, comparison.k) if name in METRICS else name or comparison.rule.primary
+    metric = _label(name, comparison.k, comparison.rows) or comparison.rule.primary
     comparison.paired(metric)
     return metric
 
@@ -232,8 +243,9 @@ def compare(
     With the `documents` that hold the evidence of each question, by question id, questions about the same documents are
     clustered; `generators` names what made each question, by question id, for the note on questions made without a
     model. `primary` is the metric that decides, by its label or its name without k (default: the first of the headline
-    in which the runs differ; "recall@own" is of each run's own k), `minimum_effect` the smallest difference that
-    matters. Runs that share no question with known gold chunks, as imported ones, are compared by their answers:
+    in which the runs differ), `minimum_effect` the smallest difference that matters. "recall@own" is of each run's own
+    k, and so is "recall" unless another `k` than the first run's is asked for; where `k` is the own of all runs, both
+    are recall@k. Runs that share no question with known gold chunks, as imported ones, are compared by their answers:
     `metrics` and `values` are then empty.
 
     Raises:
@@ -255,9 +267,14 @@ def compare(
     answers = [name for name in columns if scored.of(name, everyone).question_ids]
     ids, rows = _common(sides, rankings, needed=not answers)
     values = _values(rankings, rows) if ids else {}
+    ks = [min(side.config["k"], depth) for side in sides]
+    name = primary.removesuffix(f"@{OWN}")
+    is_own = k == ks[0] and len(set(ks)) > 1  # else all are compared at the k that was asked for
+    if name in METRICS:
+        at_own = is_own if name == primary else set(ks) != {k}
+        primary = label(name, OWN if at_own else k)
     own = {primary} if primary.endswith(f"@{OWN}") else set[str]()
-    is_own = k == sides[0].config["k"] and len({side.config["k"] for side in sides}) > 1
-    if label("recall", k) in values and is_own:  # else all are compared at the k that was asked for
+    if label("recall", k) in values and is_own:
         own.add(label("recall", OWN))
     values |= {name: _at_own_k(sides, rows, name, depth) for name in sorted(own) if values}
     ranked = {name: (ids, matrix, np.ones(matrix.shape, dtype=np.bool_)) for name, matrix in values.items()}
@@ -276,7 +293,7 @@ def compare(
         clusters=clustered(ids),
         settings=settings_that_differ(sides),
         notes=(
-            *notes(sides, k, depth, [len(each.question_ids) for each in rankings], len(ids), rule.primary),
+            *notes(sides, k, depth, [len(each.question_ids) for each in rankings], len(ids), own),
             *few_notes({name: each.clusters for name, each in paired.items()}, rule.primary),
             *answer_notes(sides),
             *filter(None, [without_model.words(made_by)]),
@@ -326,13 +343,21 @@ def _rule(
 
     By default the first of the headline in which the runs can differ: rankings that are equal decide nothing.
     """
-    name = label(primary, k) if primary in METRICS else primary
+    name = _label(primary, k, rankings)
     if name and name not in (*rankings, *answers):
         raise NotFoundError(f"'{primary}' is not compared; there are {', '.join((*rankings, *answers))}.")
     offered = _headline(k, list(rankings), answers)
     differs = [name for name in offered if name in answers or (rankings[name] != rankings[name][0]).any()]
     default = next(iter([*differs, *offered]), "")
     return Rule(name or default, checked_effect(minimum_effect), declared=bool(name))
+
+
+def _label(name: str, k: int, compared: Collection[str]) -> str:
+    """Return the label of a metric: by its name without k that of each run's own k where it is compared, else at k."""
+    if name not in METRICS:
+        return name
+    own = label(name, OWN)
+    return own if own in compared else label(name, k)
 
 
 def outcomes(comparison: Comparison, metric: str, run: int = 1) -> Outcomes:
@@ -510,15 +535,24 @@ def _by_questions(paired: Mapping[Key, Paired]) -> list[list[Key]]:
 
 
 def _judged(tests: Sequence[Tested], rule: Rule) -> dict[str, list[Delta]]:
-    """Return the deltas by metric; the tests of the primary metric are corrected apart from all others."""
-    primary = [test for test in tests if test.label == rule.primary]
-    others = [test for test in tests if test.label != rule.primary]
+    """Return the deltas by metric; the tests of the primary metric are corrected apart from all others.
+
+    What is the primary one at another label, as recall@3 of two runs whose own k is 3, is not tested a second time.
+    """
+    different = {_quantity(test): test for test in sorted(tests, key=lambda test: test.label == rule.primary)}
+    primary = [test for test in different.values() if test.label == rule.primary]
+    others = [test for test in different.values() if test.label != rule.primary]
+    judged = [*adjusted(primary, rule, "holm"), *adjusted(others, rule, "fdr_bh")]
+    decided = dict(zip(map(_quantity, [*primary, *others]), judged, strict=True))
     deltas: dict[str, list[Delta]] = {}
-    for test, delta in zip(
-        [*primary, *others], [*adjusted(primary, rule, "holm"), *adjusted(others, rule, "fdr_bh")], strict=True
-    ):
-        deltas.setdefault(test.label, []).append(delta)
+    for test in tests:
+        deltas.setdefault(test.label, []).append(decided[_quantity(test)])
     return deltas
+
+
+def _quantity(test: Tested) -> tuple[str, str, int, float | None]:
+    """Return what is the same for a metric at two labels where these mean the same k for a run and the baseline."""
+    return test.label.partition("@")[0], test.run, test.number, test.difference.mean
 
 
 def with_rule(comparison: Comparison, primary: str = "", minimum_effect: float | None = None) -> Comparison:

@@ -7,7 +7,17 @@ from dataclasses import asdict
 from typing import Any, get_args
 
 from ragviz.analysis import leaderboards
-from ragviz.analysis.compare import Comparison, Delta, MetricRow, headline, metric_of, outcomes, pairs, standings_by
+from ragviz.analysis.compare import (
+    Comparison,
+    Delta,
+    MetricRow,
+    headline,
+    metric_of,
+    others_than,
+    outcomes,
+    pairs,
+    standings_by,
+)
 from ragviz.analysis.evaluate import cluster_words
 from ragviz.analysis.rules import Verdict
 from ragviz.analysis.ties import Price
@@ -55,9 +65,15 @@ def sentence(comparison: Comparison, metrics: Sequence[str] = ()) -> str:
 
     "hybrid beats knn on Recall@3: +0.07 [+0.02, +0.12]; hybrid against knn on MRR: +0.01 [−0.02, +0.04], inconclusive."
     """
-    primary_first = list(dict.fromkeys(filter(None, [comparison.rule.primary, *headline(comparison)])))
-    names = [metric_of(comparison, name) for name in metrics] or primary_first
-    clauses = [clause for name in names for clause in clauses_of(comparison, name)]
+    primary, base = comparison.rule.primary, comparison.runs[0]
+    clauses = [clause for name in metrics for clause in clauses_of(comparison, metric_of(comparison, name))]
+    if primary and not metrics:
+        clauses = clauses_of(comparison, primary) + [
+            clause(base, name, delta)
+            for name in headline(comparison)
+            for run, delta in enumerate(comparison.rows[name].deltas, start=1)
+            if name in others_than(comparison, primary, run)
+        ]
     unranked = "" if comparison.metrics else f"{_UNRANKED} "
     return unranked + (f"{'; '.join(clauses)}." if clauses else "")
 

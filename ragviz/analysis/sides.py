@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,7 +16,7 @@ from ragviz.core.score import Score
 from ragviz.metrics import rank_metrics
 from ragviz.metrics.characters import measure_characters
 from ragviz.metrics.rank_metrics import Floats
-from ragviz.metrics.registry import OWN, scores, title_of
+from ragviz.metrics.registry import scores, title_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -130,11 +130,12 @@ def of_different_sides(sides: Sequence[RunSide]) -> bool:
 
 
 def notes(
-    sides: Sequence[RunSide], k: int, depth: int, counts: Sequence[int], common: int, primary: str
+    sides: Sequence[RunSide], k: int, depth: int, counts: Sequence[int], common: int, own: Collection[str]
 ) -> Iterator[str]:
     """Yield what, besides the choices compared, is not the same for all runs.
 
-    `counts` are the questions with evidence of each, `common` those that are compared, by the `primary` metric.
+    `counts` are the questions with evidence of each, `common` those that are compared; the metrics `own` are at
+    each run's own k.
     """
     if of_different_sides(sides):
         each = ", ".join(f"{side.name} {side.asked}" for side in sides)
@@ -155,8 +156,11 @@ def notes(
         yield f"Compared on the {common} questions that all runs have with evidence; {each}."
     if any(side.config["k"] != k for side in sides):
         each = ", ".join(f"{side.name} {side.config['k']}" for side in sides)
-        of_own = f", but {title_of(primary)}" if primary.endswith(OWN) else ""
-        yield f"Compared at k = {k}{of_own}; the runs' own k is: {each}."
+        if own:
+            names = " and ".join(map(title_of, sorted(own)))
+            yield f"{names}: measured at each run's own k ({each}); every other metric at k = {k}."
+        else:
+            yield f"All runs are measured at k = {k}, not at their own k ({each})."
     if any(side.config["depth"] != depth for side in sides):
         each = ", ".join(f"{side.name} {side.config['depth']}" for side in sides)
         yield f"Compared to depth {depth}, MRR and MAP too; the runs' own depth is: {each}."

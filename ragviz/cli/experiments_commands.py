@@ -31,7 +31,9 @@ def sweep(
         Path | None,
         typer.Option(help='A JSON list of cells in place of all combinations, as [{"chunk_size": 100}, …].'),
     ] = None,
-    primary: Annotated[str, typer.Option(help="The metric that decides, as recall@3; default: recall at k.")] = "",
+    primary: Annotated[
+        str, typer.Option(help="The metric that decides, as recall@3; recall (the default): at each own k.")
+    ] = "",
     minimum_effect: Annotated[
         float | None, typer.Option(help="The smallest difference that matters, as a share; default: 0.02.")
     ] = None,

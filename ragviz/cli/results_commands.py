@@ -366,7 +366,7 @@ def compare(
         str, typer.Option(help="All pairs, and questions won and lost, by this one, as mrr; default: the primary one.")
     ] = "",
     primary: Annotated[
-        str, typer.Option(help="The metric that decides, as recall or faithfulness; default: recall@k.")
+        str, typer.Option(help="The metric that decides, as recall@3; recall (the default): at each run's own k.")
     ] = "",
     minimum_effect: Annotated[
         float | None, typer.Option(help="The smallest difference that matters, as a share; default: 0.02.")
@@ -394,7 +394,8 @@ def compare(
     runs = comparisons.not_too_many([workspace.store.runs.get(name) for name in run_names])
     comparison = comparisons.compare_runs(workspace, runs, k, primary=primary, minimum_effect=minimum_effect)
     by_name = {run.name: run for run in runs}
-    prices = comparisons.prices(workspace, by_name, comparison.k, metric or comparison.rule.primary)
+    decided_by = comparing.metric_of(comparison, metric)
+    prices = comparisons.prices(workspace, by_name, comparison.k, decided_by)
     sources = comparisons.stored(workspace)
     generated = synthetic.banner([run.config for run in runs], workspace.store.rankings.questions(runs[0].id))
     body: dict[str, Any] = {}
@@ -471,7 +472,7 @@ def report(
     ] = None,
     primary: Annotated[
         str,
-        typer.Option(help="Of several runs: the metric that decides, as recall or faithfulness; default: recall@k."),
+        typer.Option(help="Of several runs: the metric that decides, as in `compare`; default: recall."),
     ] = "",
     minimum_effect: Annotated[
         float | None, typer.Option(help="Of several runs: the smallest difference that matters; default: 0.02.")

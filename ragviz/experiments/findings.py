@@ -176,16 +176,16 @@ class Outcome:
         """On how many questions and clusters of documents the verdict rests, and of which documents it speaks."""
         if self.comparison is None:
             return ""
-        differences = [delta.difference for delta in self.comparison.rows[self.experiment.rule.primary].deltas]
+        differences = [delta.difference for delta in self.comparison.rows[self.comparison.rule.primary].deltas]
         least = min(range(len(differences)), key=lambda place: differences[place].n)
-        return evaluate.cluster_words(self.comparison.pair(self.experiment.rule.primary, least + 1).clusters)
+        return evaluate.cluster_words(self.comparison.pair(self.comparison.rule.primary, least + 1).clusters)
 
     @property
     def separation(self) -> str:
         """Which cells are apart from each other in the primary metric; "" for fewer than three, or `MOST_PAIRED`."""
         if self.comparison is None or len(self.comparison.runs) > MOST_PAIRED:
             return ""
-        primary = self.experiment.rule.primary
+        primary = self.comparison.rule.primary
         order = [self.comparison.runs[place] for place in ranking_by(self.comparison, primary)]
         return ties.apart_words(order, pairs(self.comparison, primary))
 
@@ -199,7 +199,8 @@ def outcome_of(workspace: Workspace, experiment: Experiment) -> Outcome:
     conclusion = conclude(experiment, comparison, prices, refusals_of(workspace, runs))
     primary, means = experiment.rule.primary, dict[str, Estimate]()
     if comparison is not None:
-        means = dict(zip(comparison.runs, comparison.rows[primary].estimates, strict=True))
+        estimates = comparison.rows[comparison.rule.primary].estimates
+        means = dict(zip(comparison.runs, estimates, strict=True))
     else:
         summed = overviews.summaries(workspace, list(runs.values()))
         for name, run in runs.items():

@@ -373,8 +373,8 @@ class Project(Shown):
     ) -> Comparison:
         """Compare runs with the first of them, question by question, at `k` (default: the first run's).
 
-        `primary` is the metric that decides (default: recall at k), `minimum_effect` the smallest difference that
-        matters, as a share of its range (default: 0.02).
+        `primary` is the metric that decides ("recall" is at each run's own k), `minimum_effect` the smallest difference
+        that matters, as a share of its range (default: 0.02).
 
         Raises:
             UsageError: fewer than two runs, one of them twice, none of their questions in common, a `k` past their

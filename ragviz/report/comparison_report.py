@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ragviz.analysis import slices
-from ragviz.analysis.compare import Comparison, headline
+from ragviz.analysis.compare import Comparison, others_than
 from ragviz.analysis.comparison_words import clauses_of, difference_words, missing_words, p_words
 from ragviz.analysis.slices import DIMENSIONS
 from ragviz.analysis.ties import Price
@@ -107,7 +107,7 @@ def _summary(decided: Decided) -> Html:
             f"Of {d.n:,} questions, {name} does better than {base} on {d.wins:,}, worse on {d.losses:,}, and the same "
             f"on {d.ties:,}, by {metric}."
         )
-    others = [each for each in headline(comparison) if each != comparison.rule.primary]
+    others = others_than(comparison, comparison.rule.primary, decided.candidate)
     told = [clauses_of(comparison, each)[decided.candidate - 1] for each in others]
     if told:
         points.append(f"Exploratory, not what decides: {'; '.join(told)}.")

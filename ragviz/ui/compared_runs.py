@@ -215,7 +215,7 @@ def in_words(shown: Compared) -> None:
     """Draw the verdict in the chosen metric, then the headline's other metrics, always with the interval."""
     comparison, metric = shown.comparison, shown.metric
     heading.section(plain(comparison_words.verdict(comparison, metric)))
-    others = [name for name in compare.headline(comparison) if name != metric]
+    others = compare.others_than(comparison, metric, comparison.runs.index(shown.other))
     if len(comparison.runs) > 3:  # the verdict counts them: this one is followed below
         others.insert(0, metric)
     st.markdown(_listed([comparison_words.clause(comparison.runs[0], name, shown.delta(name)) for name in others]))

@@ -136,18 +136,16 @@ def compare_cells(shown: Outcome) -> None:
     others = [row for row in rows if row not in best]
     ids = [row.cell.run_id for row in [*best, *others][:12]]
     k = declaring.k_of(rule.primary, shown.experiment.baseline.run.k)
-    address.go_to(
-        "compare", runs=",".join(ids), k=k, primary=rule.primary, effect=f"{rule.minimum_effect:g}", question=None
-    )
+    primary = shown.comparison.rule.primary if shown.comparison else rule.primary
+    address.go_to("compare", runs=",".join(ids), k=k, primary=primary, effect=f"{rule.minimum_effect:g}", question=None)
 
 
 def _pictures(shown: Outcome) -> None:
     comparison, experiment = shown.comparison, shown.experiment
     if comparison is None:
         return
-    compared = Compared(
-        (), comparison, experiment.rule.primary, comparison.runs[1], cache.state(experiment.id, *_runs(experiment))
-    )
+    state = cache.state(experiment.id, *_runs(experiment))
+    compared = Compared((), comparison, comparison.rule.primary, comparison.runs[1], state)
     if len(comparison.runs) > findings.MOST_PAIRED:
         with notices.errors_shown():
             compared_runs.differences(compared)
