@@ -15,7 +15,6 @@ from ragviz.text.markup import plain
 from ragviz.ui import (
     address,
     cache,
-    experiment_view,
     frame,
     job_panel,
     presentation,
@@ -138,7 +137,7 @@ def what_next(corpus: Corpus, done: list[Run]) -> None:
     tried = next((each for each in store.experiments.all(corpus.id) if len(each.finished) > 1), None)
     if tried is not None:
         with notices.errors_shown():
-            st.html(f'<p class="rv-verdict">{html.escape(experiment_view.outcome(tried).sentence)}</p>')
+            st.html(f'<p class="rv-verdict">{html.escape(cache.outcome(tried).sentence)}</p>')
     else:
         with notices.errors_shown():
             run_scores.verdict_line(done[0], cache.summary(done[0], done[0].config.k), cache.judgement(done[0]))

@@ -97,6 +97,17 @@ def test_one_that_is_equal_and_reads_less_is_shipped_for_that():
     assert (same.decision, same.chosen) == ("do not ship", "long")
 
 
+def test_an_undecided_verdict_names_the_best_and_a_next_step_that_can_be_taken():
+    ranks = {"knn": [1, 0] * 30, "hybrid": [0, 1] * 10 + [1, 1, 0, 1] + [1, 0] * 18, "bm25": [0, 1] * 10 + [1, 0] * 20}
+    conclusion = concluded(ranks)
+    first, best = conclusion.sentence.split(". ")
+    assert (conclusion.decision, conclusion.chosen, conclusion.candidate) == ("undecided", "knn", "hybrid")
+    assert first.startswith("Undecided, knn stays: none of 2 configurations is shown to differ from it")
+    assert best.startswith("The best mean, hybrid: +0.02 [")  # 31 of 60 against 30
+    assert "more than these documents can give: take the baseline, or decide by cost" in best
+    assert max(len(words.split()) for words in (first, best)) < 35
+
+
 @pytest.mark.parametrize(
     ("guardrail", "sentence"),
     [

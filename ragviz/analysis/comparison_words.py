@@ -138,6 +138,9 @@ def needed_words(delta: Delta) -> str:
     """Return, in parentheses after a blank, what would probably settle the primary metric; "" where unknown."""
     if not delta.primary or delta.needed is None:
         return ""
+    there = delta.difference.documents or delta.difference.clusters
+    if delta.needed.documents > there:
+        return " (to settle it takes more than these documents can give: take the baseline, or decide by cost)"
     if not delta.needed.questions:
         return f" (close: p = {p_words(delta.p_adjusted)} after Holm's correction)"
     questions = f"about {delta.needed.questions:,} more questions"

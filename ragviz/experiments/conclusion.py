@@ -12,7 +12,7 @@ from typing import Literal
 
 from ragviz.analysis import ties
 from ragviz.analysis.compare import Comparison, Delta, pairs
-from ragviz.analysis.comparison_words import clause
+from ragviz.analysis.comparison_words import clause, difference_words, needed_words
 from ragviz.analysis.rules import direction
 from ragviz.analysis.ties import Choice, Price, unbeaten_among
 from ragviz.core.experiment import Experiment, Guardrail, Quantity
@@ -45,6 +45,7 @@ class Conclusion:
     """What an experiment says on one side of its split.
 
     `chosen` is the cell to use, the baseline's name where nothing is shown to be better, "" before there is a result.
+    `candidate` is the one to look at beside the baseline: the one chosen, else the best that may be.
     `deltas` are the cells but the baseline in the primary metric, by name; `tied` are the cells between which `choice`
     decided. `final` says whether all cells are done or failed: before that nothing is decided. `notes` are sentences on
     ties, guardrails and cells without a result. `same_questions` says that the configuration was chosen on the
@@ -61,6 +62,7 @@ class Conclusion:
     choice: Choice = field(default_factory=Choice)
     final: bool = False
     same_questions: bool = True
+    candidate: str = ""
 
     @property
     def leaning(self) -> str:
@@ -129,6 +131,8 @@ def conclude(
     if of_gold := sorted(bounds & set(deltas)):
         notes.append(f"Answered from the evidence, which no retriever knows, and never chosen: {_listed(of_gold)}.")
     undecided = [name for name in allowed if deltas[name].verdict == "undecided"]
+    best = max(undecided or allowed or deltas, key=lambda name: sign * (deltas[name].difference.mean or 0.0))
+    candidate = best if chosen == base else chosen
     decision: Decision
     if not final:
         decision = "undecided"
@@ -143,7 +147,7 @@ def conclude(
     return Conclusion(
         decision,
         chosen,
-        f"{_sentence(experiment, row.label, deltas, chosen, choice, undecided, final=final)}{doubt}.",
+        f"{_sentence(experiment, row.label, deltas, chosen, choice, undecided, best, final=final)}{doubt}.",
         tuple(notes),
         deltas,
         tuple(breaches),
@@ -151,6 +155,7 @@ def conclude(
         choice,
         final,
         same_questions=not test,
+        candidate=candidate,
     )
 
 
@@ -259,10 +264,11 @@ def _sentence(
     chosen: str,
     choice: Choice,
     undecided: Sequence[str],
+    best: str,
     *,
     final: bool,
 ) -> str:
-    """Return the conclusion in a sentence without its full stop, with the estimate and its interval."""
+    """Return the conclusion in one or two sentences, the last without its full stop, with estimate and interval."""
     base = experiment.rule.baseline
     if not final:
         return "Not decided yet: cells are still to be run"
@@ -272,13 +278,14 @@ def _sentence(
             words += f", and takes less ({ties.TITLES[choice.by]})" if choice.by else ""
         return f"Ship {chosen}: {words}"
     if undecided:
-        best = max(undecided, key=lambda name: direction(metric) * (deltas[name].difference.mean or 0.0))
         if len(deltas) == 1:
-            return f"Undecided, {base} stays: {clause(base, metric, deltas[best])}"
-        if len(undecided) == len(deltas):
-            neither = f"none of the {len(deltas):,} configurations is shown to differ from it, or to be equivalent"
+            neither, which = "", best
+        elif len(undecided) == len(deltas):
+            neither = f": none of {len(deltas):,} configurations is shown to differ from it, or to be equivalent"
+            which = f"The best mean, {best}"
         else:
-            count = f"{len(undecided):,} of {len(deltas):,} configurations {'is' if len(undecided) == 1 else 'are'}"
-            neither = f"{count} shown neither to differ from it nor to be equivalent"
-        return f"Undecided, {base} stays: {neither}; the best mean of them: {clause(base, metric, deltas[best])}"
+            neither = f": {len(undecided):,} of {len(deltas):,} configurations may be better, worse or equivalent"
+            which = f"The best mean of them, {best}"
+        words = difference_words(deltas[best].difference)
+        return f"Undecided, {base} stays{neither}. {which}: {words} on {title_of(metric)}{needed_words(deltas[best])}"
     return f"Do not ship: no configuration within the guardrails is better than {base} on {title_of(metric)}"

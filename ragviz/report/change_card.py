@@ -39,15 +39,8 @@ class Decided:
 
     @property
     def candidate(self) -> int:
-        """The place of the run that is shown against the baseline: the one chosen, else the best within guardrails."""
-        chosen = self.conclusion.chosen
-        if chosen in self.comparison.runs[1:]:
-            return self.comparison.runs.index(chosen)
-        row = self.comparison.rows[self.comparison.rule.primary]
-        sign, places = direction(row.label), range(1, len(self.comparison.runs))
-        barred = {breach.cell for breach in self.conclusion.breaches}
-        allowed = [place for place in places if self.comparison.runs[place] not in barred] or places
-        return max(allowed, key=lambda place: sign * (row.estimates[place].mean or 0.0))
+        """The place of the run that is shown against the baseline."""
+        return self.comparison.runs.index(self.conclusion.candidate)
 
     @property
     def delta(self) -> Delta:

@@ -27,6 +27,7 @@ from ragviz.core.question_set import QuestionSet
 from ragviz.core.ranking import Retrieved
 from ragviz.core.score import Score
 from ragviz.core.verdict import EvaluatedAnswer
+from ragviz.experiments import findings
 from ragviz.runs import (
     alternatives,
     comparisons,
@@ -356,3 +357,16 @@ def _combination(run: Run, held: frozenset[str], k: int) -> replays.Combination:
 @kept(64, also=_replayed_with)
 def _rescue(run: Run, held: frozenset[str], k: int) -> Rescue:
     return replays.rescue(_combination(run, held, k).columns, k)
+
+
+def runs_of(experiment: Experiment) -> list[str]:
+    """Return the ids of the runs of an experiment, those of its confirmation last."""
+    confirmation = experiment.confirmation
+    runs = [cell.run_id for cell in experiment.cells if cell.run_id]
+    return runs + ([confirmation.baseline_run, confirmation.chosen_run] if confirmation else [])
+
+
+@kept(32, "Comparing", also=runs_of)
+def outcome(experiment: Experiment) -> findings.Outcome:
+    """Return everything that an experiment says now."""
+    return findings.outcome_of(workspace(), experiment)

@@ -25,18 +25,6 @@ from ragviz.ui.kit import beside, heading, notices, table, tiles
 STATES = {"waiting": "· waiting", "running": "▷ running", "done": "✓ done", "failed": "✗ failed"}
 
 
-def _runs(experiment: Experiment) -> list[str]:
-    confirmation = experiment.confirmation
-    runs = [cell.run_id for cell in experiment.cells if cell.run_id]
-    return runs + ([confirmation.baseline_run, confirmation.chosen_run] if confirmation else [])
-
-
-@cache.kept(32, "Comparing", also=_runs)
-def outcome(experiment: Experiment) -> Outcome:
-    """Return everything that an experiment says now."""
-    return findings.outcome_of(cache.workspace(), experiment)
-
-
 def draw(corpus: Corpus, experiment: Experiment) -> None:
     """Draw an experiment; while it is being made, its cells fill in."""
     active = any(
@@ -47,7 +35,7 @@ def draw(corpus: Corpus, experiment: Experiment) -> None:
 
 def _draw(corpus: Corpus, experiment_id: str, *, active: bool) -> None:
     with notices.errors_shown():
-        shown = outcome(cache.workspace().store.experiments.get(experiment_id))
+        shown = cache.outcome(cache.workspace().store.experiments.get(experiment_id))
         experiment, conclusion = shown.experiment, shown.conclusion
         heading.section(plain(shown.sentence))
         asked = experiment.split or "all questions"
@@ -130,21 +118,14 @@ def _refusal(experiment: Experiment) -> str:
 
 def compare_cells(shown: Outcome) -> None:
     """Open the page Compare with the runs of the cells that have one, by the rule of the experiment."""
-    rule = shown.experiment.rule
-    rows = sorted((row for row in shown.rows if row.run), key=lambda row: row.cell.name != rule.baseline)
-    best = [row for row in rows if row.cell.name in (rule.baseline, shown.conclusion.chosen)]
-    others = [row for row in rows if row not in best]
-    ids = [row.cell.run_id for row in [*best, *others][:12]]
-    k = declaring.k_of(rule.primary, shown.experiment.baseline.run.k)
-    primary = shown.comparison.rule.primary if shown.comparison else rule.primary
-    address.go_to("compare", runs=",".join(ids), k=k, primary=primary, effect=f"{rule.minimum_effect:g}", question=None)
+    address.go_to("compare", **presentation.comparing(shown), question=None)
 
 
 def _pictures(shown: Outcome) -> None:
     comparison, experiment = shown.comparison, shown.experiment
     if comparison is None:
         return
-    state = cache.state(experiment.id, *_runs(experiment))
+    state = cache.state(experiment.id, *cache.runs_of(experiment))
     compared = Compared((), comparison, comparison.rule.primary, comparison.runs[1], state)
     if len(comparison.runs) > findings.MOST_PAIRED:
         with notices.errors_shown():
@@ -202,7 +183,7 @@ def listed(corpus: Corpus) -> None:
     experiments = cache.workspace().store.experiments.all(corpus.id)
     if not experiments:
         return
-    shown = [outcome(experiment) for experiment in experiments]
+    shown = [cache.outcome(experiment) for experiment in experiments]
     sides = [each.experiment.split or "all questions" for each in shown]
     rows = pd.DataFrame(
         {

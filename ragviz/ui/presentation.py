@@ -14,8 +14,10 @@ import streamlit as st
 
 from ragviz.core.configuration import Run
 from ragviz.core.document import Corpus
-from ragviz.core.experiment import Experiment
+from ragviz.experiments import declaring
+from ragviz.experiments.findings import Outcome
 from ragviz.report import telling
+from ragviz.runs import comparisons
 from ragviz.ui import address, cache
 from ragviz.ui.kit import heading
 
@@ -82,22 +84,21 @@ def draw(corpus: Corpus | None) -> None:
         st.info("There is no run to present yet: leave, and load the sample or make a run.")
 
 
-def steps(done: Sequence[Run], experiment: Experiment | None = None) -> list[Step]:
+def steps(done: Sequence[Run], shown: Outcome | None = None) -> list[Step]:
     """Return the path through the runs of a corpus that are done, the newest first, and an experiment.
 
-    The pair is the experiment's baseline and the cell that was confirmed; else the one compared last, or the newest
-    run with an older one that asks the same, keeps as many chunks and answers in the same way, the older one first.
-    The run is the one seen last, else the older one of the pair.
+    The pair is the experiment's baseline and the cell that its answer names, compared as it compares them; else the one
+    compared last, or the newest run with an older one that asks the same, keeps as many chunks and answers in the same
+    way, the older one first. The run is the one seen last, else the older one of the pair.
     """
     path, by_name = list[Step](), {run.name: run for run in done}
-    of_rule: Params = {}
+    of_experiment: Params = {}
     pair = _pair(done, by_name)
-    if experiment is not None:
-        path.append(Step("The answer", "experiment", {"experiment": experiment.name}))
-        if confirmed := _confirmed(experiment, done):
-            pair = confirmed
-            rule = experiment.rule
-            of_rule = {"primary": rule.primary, "effect": f"{rule.minimum_effect:g}"}
+    if shown is not None:
+        path.append(Step("The answer", "experiment", {"experiment": shown.experiment.name}))
+        if shown.comparison is not None:
+            of_experiment, by_id = comparing(shown), {run.id: run for run in done}
+            pair = tuple(by_id[run_id] for run_id in str(of_experiment["runs"]).split(",")[:2])
     run = by_name.get(address.last_value("run") or "") or next(iter([*pair, *done]), None)
     if run is not None:
         of_run: Params = {"run": run.name, "k": run.config.k}
@@ -110,20 +111,30 @@ def steps(done: Sequence[Run], experiment: Experiment | None = None) -> list[Ste
         of_pair: Params = {"runs": runs, "k": pair[0].config.k}
         same_k = pair[0].config.k == pair[1].config.k  # else the two sides of one k are no comparison
         path += [
-            Step("The comparison", "compare", {**of_pair, **of_rule}),
+            Step("The comparison", "compare", of_experiment or of_pair),
             Step("One question", "inspect", of_pair if same_k else {"run": pair[0].name, "k": pair[0].config.k}, pair),
         ]
-    if experiment is not None:
-        path.append(Step("What to do", "experiment", {"experiment": experiment.name, STEP: DO}))
+    if shown is not None:
+        path.append(Step("What to do", "experiment", {"experiment": shown.experiment.name, STEP: DO}))
     return path or [Step("Home", "home")]
 
 
-def _confirmed(experiment: Experiment, done: Sequence[Run]) -> tuple[Run, ...]:
-    """Return the runs of the baseline and of the cell that was confirmed, the ones that chose it; else none."""
-    by_id = {run.id: run for run in done}
-    chosen = experiment.cell(experiment.confirmation.chosen) if experiment.confirmation else None
-    cells = (experiment.baseline, chosen) if chosen else ()
-    return tuple(by_id[cell.run_id] for cell in cells) if all(cell.run_id in by_id for cell in cells) else ()
+def comparing(shown: Outcome) -> dict[str, str | int]:
+    """Return the parameters of the page Compare that show what an experiment compares, by its own rule.
+
+    The baseline is first, then the cell that its answer names, then the others.
+    """
+    experiment, rule = shown.experiment, shown.experiment.rule
+    answer = experiment.confirmation.chosen if experiment.confirmation else shown.conclusion.candidate
+    first = {name: place for place, name in enumerate((rule.baseline, answer))}
+    cells = sorted((row.cell for row in shown.rows if row.run), key=lambda cell: first.get(cell.name, 2))
+    primary = shown.comparison.rule.primary if shown.comparison else rule.primary
+    return {
+        "runs": ",".join(cell.run_id for cell in cells[: comparisons.MOST]),
+        "k": declaring.k_of(rule.primary, experiment.baseline.run.k),
+        "primary": primary,
+        "effect": f"{rule.minimum_effect:g}",
+    }
 
 
 def _pair(done: Sequence[Run], by_name: Mapping[str, Run]) -> tuple[Run, ...]:
@@ -147,7 +158,7 @@ def _path(corpus: Corpus | None) -> list[Step]:
     done = [run for run in store.runs.all(corpus.id) if run.status == "done"]
     tried = [each for each in store.experiments.all(corpus.id) if len(each.finished) > 1]
     newest = sorted(tried, key=lambda each: (each.confirmation is not None, each.created))
-    return steps(done, newest[-1] if newest else None)
+    return steps(done, cache.outcome(newest[-1]) if newest else None)
 
 
 def _go(step: Step) -> None:
