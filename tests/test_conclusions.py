@@ -5,6 +5,7 @@ from dataclasses import asdict, replace
 
 import pytest
 
+from ragviz.analysis.leaderboards import leaderboard
 from ragviz.analysis.ties import Price
 from ragviz.core.configuration import IndexConfig, RunConfig
 from ragviz.core.errors import UsageError
@@ -86,6 +87,21 @@ def test_a_tie_of_two_better_ones_is_broken_by_what_they_read_and_says_so():
     assert unknown.notes[0].endswith(
         "as far as they are known, do not break the tie. long is the first that was declared."
     )
+
+
+def test_every_undecided_one_is_counted_and_what_became_of_it_is_said():
+    """Three find 5 more or 3 more of 60: all undecided, one reads too much; no tie is broken, nor by Compare."""
+    some, other = [1] * 10 + [0] * 5 + [1] * 10 + [0] * 35, [1] * 12 + [0] * 3 + [1] * 6 + [0] * 39
+    ranks = {"knn": POOR, "a": some, "b": other, "c": some}
+    prices = {"knn": Price(600.0), "a": Price(500.0), "b": Price(400.0), "c": Price(2000.0)}
+    conclusion = concluded(ranks, prices=prices, guardrails=[Guardrail("tokens", 1000.0)])
+    assert [delta.verdict for delta in conclusion.deltas.values()] == ["undecided"] * 3
+    assert conclusion.sentence.startswith(
+        "Undecided, knn stays: none of 3 configurations is shown to differ from it, or to be equivalent; 1 of them is "
+        "excluded by a guardrail. The best mean of the others, a: +0.08 ["
+    )
+    comparison = compare([side(*each) for each in ranks.items()], minimum_effect=0.05)
+    assert (conclusion.tied, leaderboard(comparison, "recall@3", prices).tied) == ((), ("knn",))
 
 
 def test_one_that_is_equal_and_reads_less_is_shipped_for_that():

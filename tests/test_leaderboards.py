@@ -47,5 +47,7 @@ def test_json_has_the_leaderboard_of_rankings_and_of_answers():
     assert board["takes"]["second"] == {"tokens": 300, "dollars": 0.004, "seconds": 0.5}
     assert board["preferred"]["run"] == "second"
     assert len(pairs(comparison, "mrr")) == 3
+    alike = compare([side(name, [1] * 40) for name in ("base", "second")])
+    assert leaderboard(alike, "recall@3", PRICES).choice.run == "second", "equal to the baseline, and reads less"
     without = comparison_words.to_json(comparison)["leaderboard"]
     assert (without["takes"], without["pareto"], without["preferred"]) == ({}, {}, None)

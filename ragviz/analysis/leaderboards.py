@@ -25,7 +25,7 @@ class Front:
 class Leaderboard:
     """Runs in one metric: `order` is from the best mean; `groups` are the brackets (see `brackets`).
 
-    `tied` are the contenders (see `brackets.contenders`), `choice` is the one preferred of several. `fronts` are
+    `tied` are the contenders (see `ties.contenders`), `choice` is the one preferred of several. `fronts` are
     the Pareto fronts by what tells runs apart (see `telling`).
     """
 
@@ -48,7 +48,7 @@ def leaderboard(
     """
     order = tuple(comparison.runs[place] for place in ranking_by(comparison, metric))
     found = found or pairs(comparison, metric)
-    preferred = ties.contenders(comparison.runs, found)
+    preferred = ties.contenders(comparison.runs[0], comparison.rows[metric].deltas, lambda: found)
     tied = tuple(run for run in order if run in preferred)
     fronts = {by: front_by(comparison, metric, prices, by) for by in telling(prices)}
     groups = tuple(ties.brackets(order, found))
@@ -120,7 +120,7 @@ def _dominates(one: tuple[float, float], other: tuple[float, float]) -> bool:
 
 
 def tie_words(of: Leaderboard) -> str:
-    """Say which of the tied runs is preferred, and by what; "" where one run beats all others."""
+    """Say which of the tied runs is preferred, and by what; "" where there is one to choose."""
     return ties.words(of.tied, of.choice) if len(of.tied) > 1 else ""
 
 

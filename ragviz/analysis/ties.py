@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ragviz.analysis.compare import Pair
+from ragviz.analysis.compare import Delta, Pair
 from ragviz.text.counts import enumerated
 
 By = Literal["tokens", "dollars", "seconds"]
@@ -125,19 +125,17 @@ def unbeaten(runs: Sequence[str], pairs: Sequence[Pair]) -> list[str]:
     return [run for run in runs if run not in beaten]
 
 
-def contenders(runs: Sequence[str], pairs: Sequence[Pair]) -> list[str]:
-    """Return the runs that are preferred: those better than the baseline, `runs[0]`, that no other of them beats.
+def contenders(baseline: str, deltas: Sequence[Delta], pairs: Callable[[], Sequence[Pair]]) -> list[str]:
+    """Return the runs to choose from: those better than the baseline that no other of them beats; all in a ring.
 
-    Where none is better than the baseline, those that no run is better than.
+    Where none is better, the baseline, which stays unless one that is shown to be equivalent takes less, and these.
+    `pairs` returns all pairs.
     """
-    better = [pair.delta.run for pair in pairs if pair.baseline == runs[0] and pair.delta.verdict == "better"]
-    return unbeaten_among(better, pairs) if better else unbeaten(runs, pairs)
-
-
-def unbeaten_among(some: Sequence[str], pairs: Sequence[Pair]) -> list[str]:
-    """Return those of `some` runs that no other of them is better than; all where each is beaten, as in a ring."""
-    among = [pair for pair in pairs if {pair.baseline, pair.delta.run} <= set(some)]
-    return unbeaten(some, among) or list(some)
+    better = [delta.run for delta in deltas if delta.verdict == "better"]
+    if not better:
+        return [baseline, *(delta.run for delta in deltas if delta.verdict in ("equivalent", "equal"))]
+    among = [pair for pair in pairs() if {pair.baseline, pair.delta.run} <= set(better)]
+    return unbeaten(better, among) or better
 
 
 def beats(runs: Sequence[str], pairs: Sequence[Pair]) -> dict[str, list[str]]:

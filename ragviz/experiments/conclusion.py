@@ -6,6 +6,7 @@ their cells.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -14,7 +15,7 @@ from ragviz.analysis import ties
 from ragviz.analysis.compare import Comparison, Delta, pairs
 from ragviz.analysis.comparison_words import clause, difference_words, needed_words
 from ragviz.analysis.rules import direction
-from ragviz.analysis.ties import Choice, Price, unbeaten_among
+from ragviz.analysis.ties import Choice, Price
 from ragviz.core.experiment import Experiment, Guardrail, Quantity
 from ragviz.metrics.registry import title_of
 from ragviz.questions import without_model
@@ -110,17 +111,15 @@ def conclude(
     ]
     # Cells that are given the gold chunks: what the best retriever could reach.
     bounds = {cell.name for cell in experiment.cells if cell.run.knows.gold_read}
-    barred = {breach.cell for breach in breaches} | bounds
+    barred = dict.fromkeys(bounds, "for reading the evidence")
+    barred |= {breach.cell: "by a guardrail" for breach in breaches}
     allowed = [name for name in deltas if name not in barred]
     sign = direction(row.label)
     means = {name: sign * (row.estimates[place].mean or 0.0) for place, name in enumerate(comparison.runs)}
-    better = [name for name in allowed if deltas[name].verdict == "better"]
-    if better:
-        tied = sorted(unbeaten_among(better, pairs(comparison, row.label)), key=lambda name: -means[name])
-        default = tied[0]
-    else:
-        tied = [base, *(name for name in allowed if deltas[name].verdict in ("equivalent", "equal"))]
-        default = base
+    tied = ties.contenders(base, [deltas[name] for name in allowed], lambda: pairs(comparison, row.label))
+    if tied[0] != base:
+        tied.sort(key=lambda name: -means[name])
+    default = tied[0]
     choice = ties.broken(tied, prices) if len(tied) > 1 else Choice()
     chosen = choice.run or default
     if len(tied) > 1:
@@ -147,7 +146,7 @@ def conclude(
     return Conclusion(
         decision,
         chosen,
-        f"{_sentence(experiment, row.label, deltas, chosen, choice, undecided, best, final=final)}{doubt}.",
+        f"{_sentence(experiment, row.label, deltas, chosen, choice, barred, best, final=final)}{doubt}.",
         tuple(notes),
         deltas,
         tuple(breaches),
@@ -263,7 +262,7 @@ def _sentence(
     deltas: Mapping[str, Delta],
     chosen: str,
     choice: Choice,
-    undecided: Sequence[str],
+    barred: Mapping[str, str],
     best: str,
     *,
     final: bool,
@@ -277,7 +276,9 @@ def _sentence(
         if deltas[chosen].verdict != "better":
             words += f", and takes less ({ties.TITLES[choice.by]})" if choice.by else ""
         return f"Ship {chosen}: {words}"
-    if undecided:
+    undecided = [name for name, delta in deltas.items() if delta.verdict == "undecided"]
+    excluded = Counter(barred[name] for name in undecided if name in barred)
+    if excluded.total() < len(undecided):
         if len(deltas) == 1:
             neither, which = "", best
         elif len(undecided) == len(deltas):
@@ -286,6 +287,9 @@ def _sentence(
         else:
             neither = f": {len(undecided):,} of {len(deltas):,} configurations may be better, worse or equivalent"
             which = f"The best mean of them, {best}"
+        for why, out in excluded.items():
+            neither += f"; {out:,} of them {'is' if out == 1 else 'are'} excluded {why}"
+            which = f"The best mean of the others, {best}"
         words = difference_words(deltas[best].difference)
         return f"Undecided, {base} stays{neither}. {which}: {words} on {title_of(metric)}{needed_words(deltas[best])}"
     return f"Do not ship: no configuration within the guardrails is better than {base} on {title_of(metric)}"

@@ -219,7 +219,8 @@ def in_words(shown: Compared) -> None:
     if len(comparison.runs) > 3:  # the verdict counts them: this one is followed below
         others.insert(0, metric)
     st.markdown(_listed([comparison_words.clause(comparison.runs[0], name, shown.delta(name)) for name in others]))
-    tied = ties.contenders(comparison.runs, all_pairs(shown))
+    deltas = comparison.rows[metric].deltas
+    tied = ties.contenders(comparison.runs[0], deltas, lambda: all_pairs(shown))
     preferred = ties.words(tied, ties.broken(tied, _prices(shown))) if len(tied) > 1 else ""
     st.markdown(plain(" ".join(filter(None, [preferred, _counted_words(comparison, metric)]))))
     role = "" if metric == comparison.rule.primary else f"{title_of(metric)} is exploratory. "
