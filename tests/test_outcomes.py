@@ -106,6 +106,10 @@ def test_the_verdict_says_the_share_its_interval_and_the_greatest_loss():
         "ranking (15 of 20 lost).",
         "below_k",
     )
+    split = of([1] * 37 + [7] * 18 + [0] * 3, ["fine"] * 25 + ["split"] * 12 + ["below_k"] * 18 + ["not_retrieved"] * 3)
+    said = verdict(split, RunConfig("i", "s")).sentence
+    assert "12 of them in parts only, which count as lost" in said
+    assert "(18 of 33 lost)" in said, "58 less the 37 found, and the 12"
     low, high = knn.sentence.split("[")[1].split("]")[0].split(", ")
     assert (low, high) == (f"{RANKING_LOST.found.low:.2f}", f"{RANKING_LOST.found.high:.2f}")
 

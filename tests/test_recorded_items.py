@@ -248,7 +248,7 @@ def test_lost_questions_are_searched_in_an_index_of_the_documents(workspace, com
     [row] = told["changes"]
     assert (row["change"], row["rescues"], row["breaks"]) == ("index=i by bm25", 1, 0)
     assert (
-        "does not reach the first chunk: bm25 over your documents (index i) rescues 1 and breaks 0"
+        "is not in the first chunk: bm25 over your documents (index i) rescues 1 and breaks 0."
         in command_line("rescue", "r")[1]
     )
 

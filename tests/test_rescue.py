@@ -280,7 +280,7 @@ def test_the_command_replays_prints_and_is_json(made, command_line, monkeypatch)
     assert (body["not_replayed"], body["failed"]) == ([], {})
     code, out, _ = command_line("rescue", "base", "-k", 2)
     assert code == 0
-    assert re.search(rf"^Of {body['lost']} questions whose evidence does not reach the first 2 chunks: ", out)
+    assert re.search(rf"^Of {body['lost']} questions whose evidence is not in the first 2 chunks: ", out)
     code, _, error = command_line("rescue", "base", "-k", 21)
     assert (code, "k must be from 1 to the depth of run 'base', 20: 21 is not." in error) == (2, True)
 

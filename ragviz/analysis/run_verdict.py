@@ -258,7 +258,7 @@ def _found_words(measured: Measured) -> str:
     interval = f" [{found.low:.2f}, {found.high:.2f}]"
     doubt = f", an interval as wide as {n} questions make it" if 1 < n < FEW else ""
     split = measured.losses.evidence["split"]
-    parts = f", {split:,} of them in parts only" if split else ""
+    parts = f", {split:,} of them in parts only, which count as lost" if split else ""
     noun = "context" if measured.knows.opaque else "chunk"
     return f"{share_words(count, n)} {verb} evidence in {first(measured.k, noun)}{interval}{doubt}{parts}"
 

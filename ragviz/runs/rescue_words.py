@@ -75,7 +75,7 @@ def sentence(columns: Columns, rescue: rescuing.Rescue) -> str:
     lost = int(rescue.lost.sum())
     place = first(rescue.k, "chunk") if columns.budget is None else f"the context at k = {rescue.k}"
     if not lost:
-        return f"The evidence of every question reaches {place}."
+        return f"The evidence of every question is in {place}."
     gains = [row for row in rescue.rows if row.net > 0]
     best = [row for row in gains if row.replay.kind != "k"][:1] + [row for row in gains if row.replay.kind == "k"][:1]
     now, told = columns.tokens_now(rescue.k), []
@@ -85,10 +85,11 @@ def sentence(columns: Columns, rescue: rescuing.Rescue) -> str:
         told.append(words if times is None else f"{words}, with {times:.1f} times the tokens read")
     if not best:
         told.append("no change rescues more than it breaks" if rescue.rows else "nothing was tried")
-    told += [f"none of these rescues {int(rescue.unrescued.sum()):,}"]
+    if unrescued := int(rescue.unrescued.sum()):
+        told.append(f"none of these rescues {unrescued:,}")
     cut = replays.truncated(columns, rescue.k)
     out = f" ({cut:,} of them by the budget of {columns.budget:,} tokens)" if cut else ""
-    return f"Of {counted(lost, 'question')} whose evidence does not reach {place}{out}: {'; '.join(told)}."
+    return f"Of {counted(lost, 'question')} whose evidence is not in {place}{out}: {'; '.join(told)}."
 
 
 def rescuing_one(columns: Columns, rescue: rescuing.Rescue, place: int) -> str:
@@ -157,7 +158,7 @@ def notes(columns: Columns, k: int) -> list[str]:
         "runs that exist count.": changes.scene.paid,
         f"Runs whose rankings are not {k} deep: {len(shallow):,}, left out.": shallow,
         "How many tokens the chunks hold is not known, so the context budget is not counted.": unread,
-        "Lost is a question here whose evidence does not reach the context; what becomes of its answer takes a run.": (
+        "Lost is a question here whose evidence is not in the context; what becomes of its answer takes a run.": (
             columns.run.knows.answers
         ),
         "The run asked the test side of the split, too: a change that is chosen here has seen the questions that would "
