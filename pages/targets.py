@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from ragviz import sample
 from ragviz.core.endpoint_choices import PRESETS, Endpoint
 from ragviz.core.fields import fields_of
 from ragviz.models import requests
@@ -16,7 +17,8 @@ from ragviz.service import run_verbs, target_verbs
 from ragviz.targets import endpoint, logged_file
 from ragviz.targets.logged_item import Log, Reading
 from ragviz.text.markup import plain, shortened
-from ragviz.ui import address, frame, job_panel, presses, wording
+from ragviz.text.normal_form import normal_form
+from ragviz.ui import address, cache, frame, job_panel, presses, wording
 from ragviz.ui.kit import form, heading, inputs, notices, table
 
 workspace = frame.begin()
@@ -132,6 +134,17 @@ def first_items(log: Log) -> None:
             table.draw(problems, "problems", alt="Problems", columns={"Reason": table.text("large")}, most=10)
 
 
+@st.cache_data(max_entries=8, show_spinner=False)
+def asking_alike(state: object, corpus_id: str, texts: tuple[str, ...]) -> str:
+    """Return the set of a corpus that asks most of these questions, at least half; "" for none."""
+    shares = {
+        each.name: len({normal_form(question.text) for question in store.questions.all(each.id)} & {*texts})
+        for each in store.sets.all(corpus_id)
+    }
+    best = max(shares, key=lambda name: shares[name], default="")
+    return best if best and shares[best] * 2 >= len(texts) else ""
+
+
 def import_form(file_name: str, data: bytes, found: Reading, roles: Mapping[str, str]) -> None:
     """Draw what is known of the items, and the form that imports them."""
     heading.section("What is known")
@@ -146,20 +159,25 @@ def import_form(file_name: str, data: bytes, found: Reading, roles: Mapping[str,
     cost = "" if judging.cost is None else f", {requests.dollars(judging.cost)}"
     st.caption(f"Judging them later takes at most {wording.counted(judging.calls, 'call')} of a model{cost}.")
     name = inputs.suggested_name("Name of the run", "imported-name", file_name.rpartition(".")[0] or file_name)
+    corpora = [NO_DOCUMENTS, *(each.name for each in store.corpora.all() if each.name != sample.NAME)]
     documents = st.selectbox(
         "Its documents",
-        [NO_DOCUMENTS, *(each.name for each in store.corpora.all())],
+        corpora,
+        corpora.index(corpus.name) if corpus is not None and corpus.name in corpora else 0,
         key="imported-corpus",
         help="With the documents that the system answers from, its contexts are found in them: evidence has a rank, "
         "and a passage opens in its document. Without them answers and contexts are judged all the same.",
     )
     of_set = ""
     if documents != NO_DOCUMENTS:
-        sets = [each.name for each in store.sets.all(store.corpora.get(documents).id)]
+        of = store.corpora.get(documents)
+        sets = [OWN_QUESTIONS, *(each.name for each in store.sets.all(of.id))]
+        texts = tuple(sorted({normal_form(item.question) for item in found.logs[0].items}))
         chosen = st.selectbox(
             "Questions",
-            [OWN_QUESTIONS, *sets],
-            key="imported-set",
+            sets,
+            sets.index(same) if (same := asking_alike(cache.state(of.id), of.id, texts)) in sets else 0,
+            key=f"imported-set-{documents}",
             help="Items are joined with the questions of a set, so that the run stands beside others about them.",
         )
         of_set = chosen if chosen != OWN_QUESTIONS else ""
