@@ -360,10 +360,12 @@ def test_a_sweep_that_is_killed_again_and_again_pays_nothing_twice(tmp_path):
 
 def test_a_running_system_is_a_cell_beside_what_is_built_here(workspace, question_set):
     facts = {each.text: each.answer for each in workspace.store.questions.all(question_set.id)}
-    with SystemServer(lambda body: {"answer": "See there.", "sources": [facts[body["question"]]]}) as server:
+    with SystemServer(
+        lambda body: {"answer": "See there.", "sources": [facts[body["question"]]], "wrong": ["Bees."]}
+    ) as server:
         given = {"url": server.url, "body": '{"id": "{{id}}", "question": "{{question}}"}'}
         target_verbs.add(workspace, "good", given | {"contexts": "sources"})
-        target_verbs.add(workspace, "blind", given)
+        target_verbs.add(workspace, "blind", given | {"contexts": "wrong"})
         values = {"system": ["none", "good", "blind"], "retriever": ["bm25"], "k": [1]}
         experiment = declared(workspace, question_set, rule={"baseline": "blind"}, **values)
         assert [cell.name for cell in experiment.cells] == ["tokens 200 bm25", "good", "blind"]
