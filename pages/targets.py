@@ -69,7 +69,7 @@ def file_tab() -> None:
             log = found.logs[names.index(shown)] if shown else log
         first_items(log)
         with right:
-            import_form(file.name, file.getvalue(), found, roles)
+            import_form(file.name, file.file_id, file.getvalue(), found, roles)
 
 
 def chosen_roles(guessed: Reading, file_id: str) -> dict[str, str]:
@@ -135,6 +135,13 @@ def first_items(log: Log) -> None:
 
 
 @st.cache_data(max_entries=8, show_spinner=False)
+def told_of(key: object, _found: Reading) -> tuple[dict[str, int], run_verbs.Judging, tuple[str, ...]]:
+    """Return what a file holds by what it is, what judging it takes, and the questions of its first system."""
+    texts = tuple(sorted({normal_form(item.question) for item in _found.logs[0].items}))
+    return _found.counts, run_verbs.foresee_log(workspace, _found.logs), texts
+
+
+@st.cache_data(max_entries=8, show_spinner=False)
 def asking_alike(state: object, corpus_id: str, texts: tuple[str, ...]) -> str:
     """Return the set of a corpus that asks most of these questions, at least half; "" for none."""
     shares = {
@@ -145,17 +152,18 @@ def asking_alike(state: object, corpus_id: str, texts: tuple[str, ...]) -> str:
     return best if best and shares[best] * 2 >= len(texts) else ""
 
 
-def import_form(file_name: str, data: bytes, found: Reading, roles: Mapping[str, str]) -> None:
+def import_form(file_name: str, file_id: str, data: bytes, found: Reading, roles: Mapping[str, str]) -> None:
     """Draw what is known of the items, and the form that imports them."""
     heading.section("What is known")
-    counts = {name: sum(log.counts[name] for log in found.logs) for name in found.logs[0].counts}
+    settings, prices = workspace.settings, tuple(sorted(store.prices.all().items()))
+    key = file_id, tuple(sorted(roles.items())), settings.openai_base_url, settings.model, settings.judge, prices
+    counts, judging, texts = told_of(key, found)
     total = counts.pop("items")
     whole = [name for name, count in counts.items() if count == total]
     st.markdown(f"All {total:,} items have {', '.join(whole)}." if whole else f"{total:,} items.")
     if some := [f"{count:,} have {name}" for name, count in counts.items() if 0 < count < total]:
         st.markdown(f"Of them {', '.join(some)}.")
     st.caption(f"Not known, and not shown: {', '.join(name for name, count in counts.items() if not count)}.")
-    judging = run_verbs.foresee_log(workspace, found.logs)
     cost = "" if judging.cost is None else f", {requests.dollars(judging.cost)}"
     st.caption(f"Judging them later takes at most {wording.counted(judging.calls, 'call')} of a model{cost}.")
     name = inputs.suggested_name("Name of the run", "imported-name", file_name.rpartition(".")[0] or file_name)
@@ -172,7 +180,6 @@ def import_form(file_name: str, data: bytes, found: Reading, roles: Mapping[str,
     if documents != NO_DOCUMENTS:
         of = store.corpora.get(documents)
         sets = [OWN_QUESTIONS, *(each.name for each in store.sets.all(of.id))]
-        texts = tuple(sorted({normal_form(item.question) for item in found.logs[0].items}))
         chosen = st.selectbox(
             "Questions",
             sets,
@@ -186,12 +193,12 @@ def import_form(file_name: str, data: bytes, found: Reading, roles: Mapping[str,
         return
     corpus_name = "" if documents == NO_DOCUMENTS else documents
     if total > AT_ONCE:
-        chosen_roles = {"corpus": corpus_name, "questions": of_set, "roles": roles}
+        given = {"corpus": corpus_name, "questions": of_set, "roles": roles}
         job_panel.submit_files(
             "import-run",
             [(file_name, data)],
             lambda folder, staged, upload: run_verbs.import_run(
-                workspace, staged[0], name, folder=folder, upload=upload, **chosen_roles
+                workspace, staged[0], name, folder=folder, upload=upload, **given
             ),
         )
     with presses.once("import-run"), st.spinner("Importing"):

@@ -164,10 +164,11 @@ def runs_import(
 
 def _show_reading(workspace: console.Workspace, reading: logged_item.Reading, as_json: bool) -> None:
     """Draw the first five items of a file under their roles, what is known of all, and what judging would take."""
-    judging = run_verbs.foresee_log(workspace, reading.logs)
+    judging, known = run_verbs.foresee_log(workspace, reading.logs), reading.counts
+    of_logs = [(log, log.counts) for log in reading.logs]
     first = [item for log in reading.logs for item in log.items[:5]][:5]
     body: dict[str, Any] = {"format": reading.format, "columns": reading.columns, "roles": reading.roles}
-    body["systems"] = [{"system": log.system, "problems": log.problems, **log.counts} for log in reading.logs]
+    body["systems"] = [{"system": log.system, "problems": log.problems, **own} for log, own in of_logs]
     body |= {"judging": asdict(judging), "first": [asdict(item) for item in first]}
 
     def draw() -> None:
@@ -186,9 +187,8 @@ def _show_reading(workspace: console.Workspace, reading: logged_item.Reading, as
             unused := [column for column in reading.columns if not _is_used(column, reading)]
         ):
             console.say(f"Not read: {markup.shortened(', '.join(unused), 300)}.")
-        known = {name: sum(log.counts[name] for log in reading.logs) for name in reading.logs[0].counts}
         has = [name for name, count in known.items() if count]
-        console.table(("system", *has), [(log.system, *(log.counts[name] for name in has)) for log in reading.logs])
+        console.table(("system", *has), [(log.system, *(own[name] for name in has)) for log, own in of_logs])
         console.say(f"Not known: {', '.join(name for name in known if name not in (*has, 'errors'))}.")
         cost = "" if judging.cost is None else f", {requests.dollars(judging.cost)}"
         console.say(

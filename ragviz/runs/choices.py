@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from itertools import islice, zip_longest
@@ -158,6 +158,26 @@ def check_run(config: RunConfig) -> None:
         raise UsageError(f"k must be from 1 to the depth, {config.depth}: {config.k} is not.")
     if config.instructions and not config.asks_model:
         raise UsageError(f"Instructions are for a model that answers: the answerer '{config.answerer}' reads none.")
+
+
+def asked(
+    workspace: Workspace, question_set: QuestionSet, config: RunConfig, asks: Callable[[Question], bool]
+) -> list[Question]:
+    """Return the questions that a run asks: of its side of the split, up to its limit, that the target can be asked.
+
+    Raises:
+        UsageError: there is none.
+
+    """
+    questions = [each for each in workspace.store.questions.all(question_set.id) if each.asked and asks(each)]
+    if not questions:
+        raise UsageError(
+            f"Question set '{question_set.name}' has no question that is not rejected: generate or import some."
+        )
+    if config.split:
+        questions = [each for each in questions if each.split == config.split]
+        check_split(question_set, config.split, len(questions))
+    return drawn(questions, config.limit, config.seed)
 
 
 def drawn(questions: Sequence[Question], limit: int, seed: int) -> list[Question]:

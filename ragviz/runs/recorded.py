@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from ragviz.core.configuration import Run, RunConfig
 from ragviz.core.digests import digest
-from ragviz.core.errors import ServiceError, UsageError
+from ragviz.core.errors import ServiceError
 from ragviz.core.question import Question
 from ragviz.core.question_set import QuestionSet
 from ragviz.core.stopping import Progress, silent
@@ -107,7 +107,7 @@ def _recorded(
     workspace: Workspace, question_set: QuestionSet, name: str, system: System, config: RunConfig, progress: Progress
 ) -> Run:
     """Make, resume or complete one run."""
-    store, questions = workspace.store, _asked(workspace, question_set, config)
+    store, questions = workspace.store, choices.asked(workspace, question_set, config, lambda question: True)
     system.open()
     parts = (str(dict(system.identity)), questions_hash(questions), config.split, str(config.limit), str(config.seed))
     recorder = Recorder(
@@ -133,18 +133,6 @@ def _recorded(
             recorder.delete()  # it did not begin
         raise
     return recorder.finish(progress)
-
-
-def _asked(workspace: Workspace, question_set: QuestionSet, config: RunConfig) -> list[Question]:
-    questions = [each for each in workspace.store.questions.all(question_set.id) if each.asked]
-    if config.split:
-        questions = [each for each in questions if each.split == config.split]
-        choices.check_split(question_set, config.split, len(questions))
-    if not questions:
-        raise UsageError(
-            f"Question set '{question_set.name}' has no question that is not rejected: generate or import some."
-        )
-    return choices.drawn(questions, config.limit, config.seed)
 
 
 def _ask(system: System, questions: Sequence[Question], recorder: Recorder, progress: Progress) -> None:

@@ -289,15 +289,7 @@ def _inputs(
     if index.corpus_id != question_set.corpus_id:
         raise UsageError(f"Index '{index.name}' and question set '{question_set.name}' are of different corpora.")
     asks = TARGETS[target_name or config.context].asks
-    questions = [q for q in store.questions.all(question_set.id) if q.asked and asks(q)]
-    if not questions:
-        raise UsageError(
-            f"Question set '{question_set.name}' has no question that is not rejected: generate or import some."
-        )
-    if config.split:
-        questions = [question for question in questions if question.split == config.split]
-        choices.check_split(question_set, config.split, len(questions))
-    return index, question_set, choices.drawn(questions, config.limit, config.seed), config
+    return index, question_set, choices.asked(workspace, question_set, config, asks), config
 
 
 def retrieve(

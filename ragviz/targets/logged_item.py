@@ -96,6 +96,12 @@ class Reading:
     roles: Mapping[str, str]
     logs: tuple[Log, ...]
 
+    @property
+    def counts(self) -> dict[str, int]:
+        """The counts of all its logs together; see `Log.counts`."""
+        of_logs = [log.counts for log in self.logs]
+        return {name: sum(each[name] for each in of_logs) for name in of_logs[0]}
+
 
 def gathered(numbered: Iterable[tuple[str, Callable[[], LoggedItem]]], name: str, origin: str) -> Log:
     """Return a log of items, each by what it is called and a function that makes it or says by ValueError why not.
