@@ -189,6 +189,7 @@ class Recorder:
         self._passages: dict[tuple[str, str], str] = {}
         self.problems: list[str] = []
         ids = [info.id for info in self._store.documents.all(corpus.id) if info.status == "ok"]
+        self._files = frozenset(ids)
         self._text_of = lru_cache(maxsize=512)(lambda i: self._store.documents.get(corpus.id, i).text)
         self._documents = Places(self._store.documents.texts(corpus.id, ids), self._text_of, progress)
 
@@ -283,7 +284,7 @@ class Recorder:
                 passages.append(document := _document(f"{self.run.name}/{item.id}-{shown}{again}.txt", passage.text))
                 chunk_id, place = Chunk.make_id(document.id, 0, len(passage.text)), None
                 self._passages.setdefault(key, chunk_id)
-            found: Found | Literal[""] = place.how if place else "not" if self._documents.ids else ""
+            found: Found | Literal[""] = place.how if place else "not" if self._files else ""
             share = place.share if place else 0.0
             read[chunk_id] = Context(passage.text, chunk_id, score=passage.score, found=found, share=share)
         return tuple(read.values())
@@ -312,7 +313,7 @@ class Recorder:
 
     def _is_passage(self, context: Context) -> bool:
         place = Chunk.parse_id(context.chunk_id)
-        return place is not None and place[0] not in self._documents.ids
+        return place is not None and place[0] not in self._files
 
     def finish(self, progress: Progress = silent) -> Run:
         """Measure what was stored, and mark the run as done.
