@@ -7,7 +7,7 @@ UV := $(shell command -v uv 2>/dev/null)
 INSTALL := $(if $(UV),uv pip install --python $(BIN)/python,$(BIN)/python -m pip install --quiet --disable-pip-version-check)
 INSTALL += --constraint requirements.lock
 
-.PHONY: app test test-fast attack libraries check docs elasticsearch format lock clean
+.PHONY: app test test-fast bench attack libraries check docs elasticsearch format lock clean
 
 # `make app ARGS="--port 8600"` takes another port.
 app: $(VENV)/.installed
@@ -19,6 +19,10 @@ test: $(VENV)/.dev
 
 test-fast: $(VENV)/.dev
 	$(BIN)/python -m pytest -m "not elasticsearch and not browser and not model" $(ARGS)
+
+# Every figure of benchmarks/README.md that has a bound; ARGS names the scripts, all without it.
+bench: $(VENV)/.dev
+	$(BIN)/python benchmarks/rows.py $(ARGS)
 
 # Every attack of tests/attack with all its inputs; `make test` runs a part of them.
 attack: $(VENV)/.dev
