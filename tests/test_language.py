@@ -228,7 +228,7 @@ def test_english_key_phrases():
         "Washington. Ms. Jane Doe of the 18F team approved the new policy on March 3, 2021; it covers about 40% of "
         "all trips."
     )
-    phrases = keyphrases.key_phrases(text, "en")
+    [phrases] = keyphrases.key_phrases([text], "en")
     kinds = {p.text: p.kind for p in phrases}
     assert kinds["Washington"] == "entity:GPE"
     assert kinds["Jane Doe"] == "entity:PERSON"
@@ -244,7 +244,7 @@ def test_chinese_key_phrases():
         "北京大学创建于1898年7月3日，位于北京市海淀区，占地面积约274万平方米。"
         "数据库连接池的默认大小是10个，超时时间为30秒，成功率99.9%。约有三百人参加了第十二届运动会。"
     )
-    phrases = keyphrases.key_phrases(text, "zh")
+    [phrases] = keyphrases.key_phrases([text], "zh")
     kinds = {p.text: p.kind for p in phrases}
     assert kinds["北京大学"] == "entity:ORG"
     assert kinds["北京市海淀区"] == "entity:GPE"
@@ -254,6 +254,17 @@ def test_chinese_key_phrases():
         "274万平方米", "10个", "30秒", "99.9%", "三百人", "第十二届",
     ]  # fmt: skip
     check_phrases(text, phrases)
+
+
+@pytest.mark.model
+def test_spacy_is_loaded_without_torch_which_others_may_import_afterwards():
+    code = (
+        "import sys; from ragviz.text import keyphrases as k; texts = ['It opened in Bern in 1901.', 'Jane Doe left.'];"
+        "before = k.key_phrases(texts, 'en'); print('torch' in sys.modules); import torch;"
+        "print(k.key_phrases(texts, 'en') == before, [p.text for p in before[0]], torch.ones(2).sum().item())"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["False", "True ['Bern', '1901'] 2.0"]
 
 
 def check_phrases(text, phrases):

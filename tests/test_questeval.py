@@ -20,7 +20,7 @@ from ragviz.judging.banks import (
     read_answers,
     read_banks,
 )
-from ragviz.judging.similarities import extractive_answers, extractive_bank
+from ragviz.judging.similarities import extractive_answers, made_banks
 from ragviz.metrics.questeval import crud, measure
 from ragviz.models.chat import ModelClient
 from tests.model_server import passages
@@ -209,7 +209,7 @@ def test_asking_again_asks_only_what_was_missed(server):
 
 
 def test_extractive_bank_in_english():
-    bank = extractive_bank(TOWER, "en")
+    [bank] = made_banks([TOWER], "en")
     assert [(item.question, item.answer) for item in bank.items] == [
         ("The ____ in Moscow was built in 1922.", "Shukhov Tower"),
         ("The Shukhov Tower in ____ was built in 1922.", "Moscow"),
@@ -221,7 +221,7 @@ def test_extractive_bank_in_english():
 
 
 def test_extractive_bank_in_chinese():
-    question_of = {item.answer: item.question for item in extractive_bank(BRIDGE, "zh").items}
+    question_of = {item.answer: item.question for item in made_banks([BRIDGE], "zh")[0].items}
     assert question_of["1968年"] == "南京市长江大桥建于____，全长6,772米。"
     assert question_of["6,772米"] == "南京市长江大桥建于1968年，全长____。"
     assert question_of["500万元"] == "上海市体育局发放了总额____的体育消费券。"
@@ -246,7 +246,7 @@ FACTS = {
 def test_the_reference_answers_every_question_of_its_bank(language, data):
     text = " ".join(data.draw(st.lists(st.sampled_from(FACTS[language]), max_size=5)))
     text += data.draw(st.text(alphabet=text + "的市1,.（）", max_size=10))
-    bank = extractive_bank(text, language)
+    [bank] = made_banks([text], language)
     answers = [item.answer for item in bank.items]
     assert list(extractive_answers(bank, text)) == answers
     assert extractive_answers(bank, "") == (None,) * len(answers)

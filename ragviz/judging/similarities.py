@@ -111,16 +111,21 @@ _CONTEXT = 160
 """Characters of a sentence that are shown on each side of the blank."""
 
 
-def extractive_bank(reference: str, language: str, most: int = MOST) -> Bank:
-    """Return the bank of the key phrases of `reference`: each question is a sentence with the phrase blanked.
+def made_banks(references: Sequence[str], language: str, most: int = MOST) -> list[Bank]:
+    """Return the bank of the key phrases of each reference: each question is a sentence with the phrase blanked.
 
     At most `most` phrases in the order of the text, none twice; when there are more, noun phrases are left out before
-    entities, dates and numbers, and later ones before earlier ones. The reference answers every question.
+    entities, dates and numbers, and later ones before earlier ones. A reference answers every question of its bank.
     """
-    text = segmentation.read(reference).text
+    texts = [segmentation.read(reference).text for reference in references]
+    found = keyphrases.key_phrases(texts, language)
+    return [_bank(text, language, phrases, most) for text, phrases in zip(texts, found, strict=True)]
+
+
+def _bank(text: str, language: str, found: Sequence[Phrase], most: int) -> Bank:
     searched = _Text(text, language)
     phrases: dict[tuple[str, ...], Phrase] = {}
-    for phrase in keyphrases.key_phrases(text, language):
+    for phrase in found:
         if searched.holds(phrase.text):
             phrases.setdefault(_units(phrase.text), phrase)
     chosen = sorted(phrases.values(), key=lambda phrase: (phrase.kind == "noun", phrase.start))[:most]
@@ -137,7 +142,13 @@ def extractive_banks(references: Sequence[str], cache: Cache) -> dict[str, Bank]
     keys = {reference: banks.bank_key("extractive", reference) for reference in references if reference.strip()}
     bodies = cache.get_many(list(keys.values()))
     cached = {reference: banks.read_bank(bodies[key]) for reference, key in keys.items() if key in bodies}
-    new = {r: extractive_bank(r, language.detect(r)) for r in keys if r not in cached}
+    by_language: dict[str, list[str]] = {}
+    for reference in keys:
+        if reference not in cached:
+            by_language.setdefault(language.detect(reference), []).append(reference)
+    new = dict[str, Bank]()
+    for code, those in by_language.items():
+        new |= zip(those, made_banks(those, code), strict=True)
     if new:
         cache.put_many({keys[reference]: banks.bank_bytes(bank) for reference, bank in new.items()})
     return cached | new

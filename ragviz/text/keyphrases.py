@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from ragviz.text import words
@@ -26,18 +27,18 @@ class Phrase:
     kind: str
 
 
-def key_phrases(text: str, language: str) -> list[Phrase]:
-    """Return entities, dates, numbers and noun phrases of `text`, ordered by start, none overlapping another.
+def key_phrases(texts: Sequence[str], language: str) -> list[list[Phrase]]:
+    """Return entities, dates, numbers and noun phrases of each text, ordered by start, none overlapping another.
 
     "zh": jieba's parts of speech, neighbouring nouns joined, numbers with their units. "en" and "und": spaCy's small
     English model, noun phrases without their determiner; where an entity and a noun phrase overlap, the entity stays.
     Other languages have no model here: numbers, and runs of capitalised words ("noun").
     """
-    if language == "zh":
-        return _without_overlaps(text, [*_chinese_patterns(text), *_chinese_nouns(text)])
     if language in ("en", "und"):
-        return _without_overlaps(text, _english(text))
-    return _without_overlaps(text, _capitalised(text))
+        return list(map(_without_overlaps, texts, _english(texts)))
+    if language == "zh":
+        return [_without_overlaps(text, chain(_chinese_patterns(text), _chinese_nouns(text))) for text in texts]
+    return [_without_overlaps(text, _capitalised(text)) for text in texts]
 
 
 _BLANKS = "".join(filter(str.isspace, map(chr, range(0x3001))))  # Unicode's last is U+3000
@@ -70,21 +71,23 @@ _DATE_LABELS = frozenset({"DATE", "TIME"})
 _LEADING = frozenset({"DET", "PRON", "PUNCT", "SPACE", "SYM", "ADP", "CCONJ"})
 
 
-def _english(text: str) -> list[Tagged]:
-    """Return entities, then noun phrases, so that entities win."""
-    entities: list[Tagged] = []
-    nouns: list[Tagged] = []
-    text = without_surrogates(text)  # spaCy takes none
-    starts = list(_pieces(text))
-    documents = words.spacy().pipe(text[start:end] for start, end in starts)
-    for (offset, _), document in zip(starts, documents, strict=True):
-        for entity in document.ents:
-            label = entity.label_
-            kind = "number" if label in _NUMBER_LABELS else "date" if label in _DATE_LABELS else f"entity:{label}"
-            entities.extend(_core(entity, offset, kind, {"DET"}))
-        for phrase in document.noun_chunks:
-            nouns.extend(_core(phrase, offset, "noun", _LEADING))
-    return entities + nouns
+def _english(texts: Sequence[str]) -> Iterator[list[Tagged]]:
+    """Yield entities, then noun phrases, of each text, so that entities win."""
+    cuts = [list(_pieces(text)) for text in texts]
+    pieces = (text[start:end] for text, spans in zip(texts, cuts, strict=True) for start, end in spans)
+    # Together, short texts take half the time.
+    parsed = words.spacy().pipe(map(without_surrogates, pieces), batch_size=32, disable=["lemmatizer"])
+    for spans in cuts:
+        entities: list[Tagged] = []
+        nouns: list[Tagged] = []
+        for (offset, _), document in zip(spans, parsed, strict=False):
+            for entity in document.ents:
+                label = entity.label_
+                kind = "number" if label in _NUMBER_LABELS else "date" if label in _DATE_LABELS else f"entity:{label}"
+                entities.extend(_core(entity, offset, kind, {"DET"}))
+            for phrase in document.noun_chunks:
+                nouns.extend(_core(phrase, offset, "noun", _LEADING))
+        yield entities + nouns
 
 
 def _core(span: Any, offset: int, kind: str, leading: Container[str]) -> Iterator[Tagged]:

