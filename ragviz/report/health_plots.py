@@ -14,18 +14,11 @@ from ragviz.report import style
 
 def noticed(fact: Mapping[str, Any]) -> go.Figure:
     """Draw the share of plantings that is called worse, by size; at 0 are the false alarms."""
-    figure = go.Figure()
     rows = [{"loss": 0.0, **fact["false_alarms"]}, *(row for row in fact["losses"] if row["repetitions"])]
-    figure.add_trace(
-        go.Scatter(
-            x=[100 * row["loss"] for row in rows],
-            y=[row["worse"] / row["repetitions"] for row in rows],
-            mode="lines+markers",
-            line={"color": style.ACCENT},
-            hovertext=[f"{row['worse']} of {row['repetitions']} called worse" for row in rows],
-            hovertemplate="%{x:.0f} points: %{hovertext}<extra></extra>",
-        )
-    )
+    words = [f"{100 * row['loss']:.0f} points: {row['worse']} of {row['repetitions']} called worse" for row in rows]
+    shares = [row["worse"] / row["repetitions"] for row in rows]
+    line = style.line([100 * row["loss"] for row in rows], shares, words, "noticed")
+    figure = go.Figure(line.update(mode="lines+markers"))
     figure.update_layout(**style.layout("Points of recall that are lost", "Share noticed", 300))
     figure.update_yaxes(range=[0, 1.02], tickformat=".0%")
     return style.described(figure, "Share of planted losses that are noticed, by their size; at 0 the false alarms.")
@@ -39,7 +32,7 @@ _MARKS: dict[int, dict[str, Any]] = {
 """How chunks of each state are drawn, the last on top."""
 
 
-def coverage_scatter(coverage: CoverageMap, *, height: int = 460, selected: str = "") -> go.Figure:
+def coverage_scatter(coverage: CoverageMap, *, selected: str = "") -> go.Figure:
     """Draw every chunk of a coverage map, by WebGL; `customdata` is its row of the map.
 
     `selected` is the id of a chunk that is ringed.
@@ -67,7 +60,7 @@ def coverage_scatter(coverage: CoverageMap, *, height: int = 460, selected: str 
         figure.add_trace(
             go.Scattergl(x=[x], y=[y], mode="markers", marker=marker, hoverinfo="skip", showlegend=False, name="chosen")
         )
-    figure.update_layout(**style.layout("First principal component", "Second principal component", height))
+    figure.update_layout(**style.layout("First principal component", "Second principal component", 460))
     figure.update_layout(**style.legend_above())
     figure.update_xaxes(showticklabels=False, gridcolor=style.GRID)
     figure.update_yaxes(showticklabels=False)

@@ -39,9 +39,6 @@ def leaderboard(rows: Sequence[Row], groups: Sequence[Sequence[int]] = (), *, x_
     a dotted line.
     """
     figure = go.Figure()
-    for at, row in enumerate(rows):
-        if row.estimate.mean is not None:
-            figure.add_trace(_mean(row, -at))
     lanes = _lanes(groups)
     width = LANE * (max(lanes, default=-1) + 1)
     figure.update_layout(**style.layout(x_title, "", 78 + ROW * max(len(rows), 3)))
@@ -56,13 +53,14 @@ def leaderboard(rows: Sequence[Row], groups: Sequence[Sequence[int]] = (), *, x_
         range=[0.6 - max(len(rows), 3), 0.6],
         showgrid=False,
     )
+    beside = {"x": 1, "xref": "paper", "xanchor": "left", "xshift": 12 + width, "align": "left", "showarrow": False}
     for at, row in enumerate(rows):
-        e = row.estimate
-        words = f"{e.mean:.2f} {e.interval_words()}" if e.mean is not None else "no question is scored"
-        figure.add_annotation(
-            x=1, xref="paper", y=-at, text="<br>".join(filter(None, [words, row.note])), xanchor="left",
-            xshift=12 + width, align="left", showarrow=False,
-        )  # fmt: skip
+        e, colour, words = row.estimate, style.run_colour(row.place), "no question is scored"
+        if e.mean is not None:
+            words = f"{e.mean:.2f} {e.interval_words()}"
+            drawn = style.mark(e.mean, -at, _words(row), colour, row.name, symbol=style.run_symbol(row.place))
+            figure.add_trace(drawn.update(error_x=style.interval(e.low, e.mean, e.high, colour)))
+        figure.add_annotation(y=-at, text="<br>".join(filter(None, [words, row.note])), **beside)
     for group, lane in zip(groups, lanes, strict=True):
         _add_bracket(figure, group, lane)
     baseline = next((row.estimate.mean for row in rows if row.place == 0), None)
@@ -71,48 +69,26 @@ def leaderboard(rows: Sequence[Row], groups: Sequence[Sequence[int]] = (), *, x_
     return style.described(figure, _leaderboard_words(rows, groups, x_title))
 
 
-def over_time(rows: Sequence[Row], changed: int | None, *, y_title: str, height: int = 260) -> go.Figure:
+def over_time(rows: Sequence[Row], changed: int | None, *, y_title: str) -> go.Figure:
     """Draw runs from left to right, the oldest first, with their 95 % intervals; a line before the one that changed."""
-    figure = go.Figure()
-    means = [(at, row) for at, row in enumerate(rows) if row.estimate.mean is not None]
-    ends = [(row.estimate.low, row.estimate.mean, row.estimate.high) for _, row in means]
-    reach = [(mean - (low if low is not None else mean), (high if high is not None else mean) - mean)
-             for low, mean, high in ends if mean is not None]  # fmt: skip
-    figure.add_scatter(
-        x=[at for at, _ in means], y=[row.estimate.mean for _, row in means], mode="lines+markers",
-        line={"color": ACCENT}, error_y={"array": [up for _, up in reach], "arrayminus": [down for down, _ in reach]},
-        hovertext=[f"{row.name}: {row.estimate.mean:.2f} {row.estimate.interval_words()}" for _, row in means],
-        hoverinfo="text",
-    )  # fmt: skip
-    figure.update_layout(**style.layout("", y_title, height))
+    means = [(at, row, row.estimate.mean) for at, row in enumerate(rows) if row.estimate.mean is not None]
+    words = [_words(row) for _, row, _ in means]
+    figure = go.Figure(style.line([at for at, _, _ in means], [mean for _, _, mean in means], words, ""))
+    for (at, row, mean), said in zip(means, words, strict=True):
+        ends = style.interval(row.estimate.low, mean, row.estimate.high)
+        figure.add_trace(style.mark(at, mean, said, ACCENT, row.name).update(error_y=ends))
+    figure.update_layout(**style.layout("", y_title, 260))
     figure.update_yaxes(range=[0, 1.02])
     figure.update_xaxes(tickvals=[*range(len(rows))], ticktext=style.all_named((r.name for r in rows), 14))
     if changed is not None:
         figure.add_vline(x=changed - 0.5, line={"dash": "dot", "width": 1.2, "color": CONTEXT})
-    told = "; ".join(f"{row.name} {row.estimate.mean:.2f}" for _, row in means)
+    told = "; ".join(f"{row.name} {mean:.2f}" for _, row, mean in means)
     return style.described(figure, f"{y_title} of {len(rows)} runs, the oldest first: {told}.")
 
 
-def _mean(row: Row, y: int) -> go.Scatter:
-    e, colour = row.estimate, style.run_colour(row.place)
-    mean = e.mean or 0.0
-    low, high = (mean if bound is None else bound for bound in (e.low, e.high))
-    text = f"{style.named(row.name)}: {mean:.2f}<br>95 % interval {low:.2f} to {high:.2f}, {e.n} questions"
-    return go.Scatter(
-        x=[mean],
-        y=[y],
-        mode="markers",
-        name=style.named(row.name),
-        marker={
-            "size": 11, "color": colour, "symbol": style.run_symbol(row.place), "line": {"width": 2, "color": colour},
-        },
-        error_x={
-            "type": "data", "symmetric": False, "array": [high - mean], "arrayminus": [mean - low], "color": colour,
-            "thickness": 2, "width": 5,
-        },
-        hovertext=[text],
-        hovertemplate="%{hovertext}<extra></extra>",
-    )  # fmt: skip
+def _words(row: Row) -> str:
+    e = row.estimate
+    return style.mean_words(style.named(row.name), e.low, e.mean or 0.0, e.high, e.n)
 
 
 def _lanes(groups: Sequence[Sequence[int]]) -> list[int]:

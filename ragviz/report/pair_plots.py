@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -37,7 +37,6 @@ def score_scatter(
     limits: tuple[float, float] = (0.0, 1.0),
     direction: int = 1,
     selected: int | None = None,
-    height: int = 420,
 ) -> go.Figure:
     """Draw every question by its score under the baseline (across) and under the other run (up).
 
@@ -45,22 +44,21 @@ def score_scatter(
     mark grows with the questions at it; its `customdata` is the number of its point, `selected` such a number.
     """
     low, high = limits
-    figure = _scatter(points, points.places, names, direction, selected, lambda point: _values_words(points, point))
-    titles = [f"{style.named(title)}, {style.named(name, 28)}" for name in names]
-    figure.update_layout(**style.layout(titles[0], titles[1], height))
     margin = 0.07 * (high - low)
     axis: dict[str, Any] = {"range": [low - margin, high + margin], "tickformat": ".2~f", "gridcolor": GRID}
     if limits == (0.0, 1.0):
-        axis["tickvals"] = [0, 0.25, 0.5, 0.75, 1]
-    figure.update_xaxes(**axis)
-    figure.update_yaxes(**axis)
-    _diagonal(figure, low, high)
-    return style.described(figure, _scatter_words(points, names, title, direction))
+        axis["tickvals"] = style.RATE["tickvals"]
+
+    def words(point: int) -> str:
+        sides = zip(points.low[point], points.high[point], strict=True)
+        return " → ".join(f"{a:.3g}" if b - a < 1e-6 else f"{a:.2f} to {b:.2f}" for a, b in sides)
+
+    figure = _scatter(points, points.places, direction, selected, words)
+    titles = [f"{style.named(title)}, {style.named(name, 28)}" for name in names]
+    return _on_axes(figure, titles, axis, (low, high), _scatter_words(points, names, title, direction))
 
 
-def rank_scatter(
-    points: Points, names: tuple[str, str], *, depth: int, selected: int | None = None, height: int = 420
-) -> go.Figure:
+def rank_scatter(points: Points, names: tuple[str, str], *, depth: int, selected: int | None = None) -> go.Figure:
     """Draw every question by the rank of its evidence under two runs; depth + 1 stands for "not in the ranking".
 
     Blue ▲ below the diagonal: the second run ranks the evidence better; orange ▼ above: worse. Marks, `customdata` and
@@ -72,23 +70,33 @@ def rank_scatter(
         across, up = (_rank_words(rank, depth) for rank in points.places[point])
         return f"{across} under {style.named(names[0])}<br>{up} under {style.named(names[1])}"
 
-    figure = _scatter(points, places, names, -1, selected, words)
+    figure = _scatter(points, places, -1, selected, words)
+    ticks = [*(rank for rank in (1, 2, 3, 5, 10, 20, 50, 100, 200, 500) if rank <= depth), depth + 1]
+    end = _log_place(depth + 1, depth)
+    axis = {
+        "tickvals": [_log_place(rank, depth) for rank in ticks],
+        "ticktext": [str(rank) if rank <= depth else f"not in<br>top {depth}" for rank in ticks],
+        "range": [-0.12, end + 0.12],
+        "gridcolor": GRID,
+    }
     titles = [f"Rank under {style.named(name)}" for name in names]
-    figure.update_layout(**style.layout(titles[0], titles[1], height))
-    axis = _rank_axis(depth)
-    figure.update_xaxes(**axis)
-    figure.update_yaxes(**axis)
-    _diagonal(figure, 0, _log_place(depth + 1, depth))
-    return style.described(figure, _scatter_words(points, names, "the rank of its evidence", -1))
+    return _on_axes(figure, titles, axis, (0, end), _scatter_words(points, names, "the rank of its evidence", -1))
+
+
+def _on_axes(
+    figure: go.Figure, titles: Sequence[str], axis: Mapping[str, Any], ends: tuple[float, float], alt: str
+) -> go.Figure:
+    """Return a scatter with one axis for both runs, and their diagonal."""
+    figure.update_layout(**style.layout(titles[0], titles[1], 420))
+    figure.update_xaxes(axis)
+    figure.update_yaxes(axis)
+    line = {"dash": "dot", "width": 1, "color": CONTEXT}
+    figure.add_shape(type="line", x0=ends[0], y0=ends[0], x1=ends[1], y1=ends[1], line=line, layer="below")
+    return style.described(figure, alt)
 
 
 def _scatter(
-    points: Points,
-    places: NDArray[np.float64],
-    names: tuple[str, str],
-    direction: int,
-    selected: int | None,
-    words: Any,
+    points: Points, places: NDArray[np.float64], direction: int, selected: int | None, words: Callable[[int], str]
 ) -> go.Figure:
     """Draw the marks of a scatter at `places`; `words` says where a point is, after the count of its questions."""
     sizes = _sizes(points.counts)
@@ -106,8 +114,10 @@ def _scatter(
                 text=[f"{points.counts[p]:,}" if points.counts[p] > 1 and sizes[p] >= _TEXT else "" for p in chosen],
                 textfont={"size": 11},
                 customdata=[[int(place)] for place in chosen],
-                hovertext=[f"{style.counted_words(int(points.counts[p]), 'question')}<br>{words(p)}" for p in chosen],
-                hovertemplate="%{hovertext}<extra></extra>",
+                hovertext=[
+                    f"{style.counted_words(int(points.counts[p]), 'question')}<br>{words(int(p))}" for p in chosen
+                ],
+                hovertemplate=style.HOVER,
                 marker={
                     "size": sizes[chosen],
                     "color": style.clear(colour, 0.4),
@@ -132,35 +142,12 @@ def _sizes(counts: NDArray[np.int64]) -> NDArray[np.float64]:
     return np.asarray(np.maximum(largest * np.sqrt(counts / most), _SMALLEST))
 
 
-def _values_words(points: Points, point: int) -> str:
-    sides = []
-    for side in (0, 1):
-        low, high = points.low[point, side], points.high[point, side]
-        sides.append(f"{low:.3g}" if high - low < 1e-6 else f"{low:.2f} to {high:.2f}")
-    return f"{sides[0]} → {sides[1]}"
-
-
 def _scatter_words(points: Points, names: tuple[str, str], title: str, direction: int) -> str:
     better, worse, level = (int(points.counts[points.higher * direction == sign].sum()) for sign in (1, -1, 0))
     return (
         f"{style.counted_words(int(points.counts.sum()), 'question')} by {title}: {names[1]} is better than "
         f"{names[0]} for {better}, worse for {worse}, the same for {level}."
     )
-
-
-def _diagonal(figure: go.Figure, start: float, end: float) -> None:
-    line = {"dash": "dot", "width": 1, "color": CONTEXT}
-    figure.add_shape(type="line", x0=start, y0=start, x1=end, y1=end, line=line, layer="below")
-
-
-def _rank_axis(depth: int) -> dict[str, Any]:
-    ticks = [*(rank for rank in (1, 2, 3, 5, 10, 20, 50, 100, 200, 500) if rank <= depth), depth + 1]
-    return {
-        "tickvals": [_log_place(rank, depth) for rank in ticks],
-        "ticktext": [str(rank) if rank <= depth else f"not in<br>top {depth}" for rank in ticks],
-        "range": [-0.12, _log_place(depth + 1, depth) + 0.12],
-        "gridcolor": GRID,
-    }
 
 
 def _log_place(rank: float, depth: int) -> float:
@@ -175,14 +162,14 @@ def _rank_words(rank: float, depth: int) -> str:
 # The flow
 
 
-def flow(of: Flow, titles: Mapping[str, str], names: tuple[str, str], *, height: int = 0) -> go.Figure:
+def flow(of: Flow, titles: Mapping[str, str], names: tuple[str, str]) -> go.Figure:
     """Draw the causes of the baseline on the left, those of the other run on the right, and streams between them.
 
     The height of a stream is in proportion to its questions. Blue ▲: lost no longer; orange ▼: lost only now; grey:
     lost at another stage; pale: the same cause. The `customdata` of a mark is the number of its stream.
     """
     nodes = of.causes
-    height = height or max(240, 150 + 62 * len(nodes))
+    height = max(240, 150 + 62 * len(nodes))
     units = max(of.total, 1) / (height - _TOP - 12 - _GAP * max(len(nodes) - 1, 0))  # questions in a pixel
     figure = go.Figure()
     starts = [_starts(of, before=before, gap=_GAP * units) for before in (True, False)]
@@ -267,7 +254,7 @@ def _mark(
             marker={"size": 9 if roomy else 6, "symbol": symbol, "color": colour},
             customdata=[[number]],
             hovertext=[words],
-            hovertemplate="%{hovertext}<extra></extra>",
+            hovertemplate=style.HOVER,
             **CLICKABLE,
         )
     )

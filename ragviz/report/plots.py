@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from ragviz.report import style
-from ragviz.report.style import ACCENT, CLICKABLE, CONTEXT, GRID, WORSE
+from ragviz.report.style import ACCENT, CLICKABLE, CONTEXT, WORSE
 
 
 def chunk_lengths(lengths: NDArray[np.int_], limit: int | None, *, height: int = 220) -> go.Figure:
@@ -24,6 +23,7 @@ def chunk_lengths(lengths: NDArray[np.int_], limit: int | None, *, height: int =
         f"{style.counted_words(n, 'chunk')} of {low} to {high - 1} tokens{', longer than the embedder reads' * p}"
         for n, low, high, p in zip(counts, edges[:-1], edges[1:], past, strict=True)
     ]
+    colours = [WORSE if each else ACCENT for each in past]
     figure = go.Figure(
         go.Bar(
             x=(edges[:-1] + edges[1:] - 1) / 2,
@@ -31,28 +31,17 @@ def chunk_lengths(lengths: NDArray[np.int_], limit: int | None, *, height: int =
             width=np.diff(edges),
             customdata=np.stack([edges[:-1], edges[1:] - 1], axis=1),
             hovertext=hover,
-            hovertemplate="%{hovertext}<extra></extra>",
-            marker={
-                "color": [WORSE if p else ACCENT for p in past],
-                "line": {"width": 0.5, "color": [WORSE if p else ACCENT for p in past]},
-                "pattern": {"shape": ["/" if p else "" for p in past], "fillmode": "replace", "size": 6},
-            },
+            hovertemplate=style.HOVER,
+            marker=style.hatched(colours, past),
         )
     )
     figure.update_layout(**style.layout("Tokens in a chunk", "Chunks", height), bargap=0)
-    figure.update_yaxes(dtick=style.whole_step(int(counts.max(initial=0))), tickformat="d", rangemode="tozero")
+    figure.update_yaxes(style.count_axis(int(counts.max(initial=0))))
     figure.update_xaxes(tickformat="d", showgrid=False, range=[0, max(int(edges[-1]), (limit or 0) * 1.08)])
     if limit is not None:
-        figure.add_vline(x=limit + 0.5, line={"dash": "dash", "width": 1.4, "color": WORSE})
-        figure.add_annotation(
-            x=limit,
-            y=1,
-            yref="paper",
-            yanchor="bottom",
-            xanchor="right",
-            text=f"embedder reads {limit}",
-            showarrow=False,
-        )
+        figure.add_vline(x=limit + 0.5, line=style.CUT | {"color": WORSE})
+        at = {"x": limit, "xanchor": "right", "y": 1, "yref": "paper", "yanchor": "bottom", "showarrow": False}
+        figure.add_annotation(text=f"embedder reads {limit}", **at)
     over = 0 if limit is None else int(np.sum(lengths > limit))
     return style.described(figure, f"{len(lengths)} chunks by their tokens; {over} are longer than the embedder reads.")
 
@@ -70,23 +59,23 @@ def length_edges(lengths: NDArray[np.int_], limit: int | None, most: int = 24) -
     return np.arange(start, longest + step + 1, step)
 
 
-def waterfall(
-    steps: Sequence[tuple[str, int, int]], *, correct: bool = True, selected: int | None = None, height: int = 0
-) -> go.Figure:
+def waterfall(steps: Sequence[tuple[str, int, int]], *, correct: bool = True, selected: int | None = None) -> go.Figure:
     """Draw where questions were lost: (title, count, left) for every step, first all questions, last those left.
 
     These are `correct`, or else nothing tells of any whether it is.
     A bar's `customdata` is the index of its step; `selected` is such an index, and fades the others.
     """
-    last, ends = len(steps) - 1, ACCENT if correct else CONTEXT
-    total = steps[0][1] if steps else 0
-    starts = [0 if place in (0, last) else left for place, (_, _, left) in enumerate(steps)]
-    colours = [CONTEXT if place == 0 else ends if place == last else WORSE for place in range(len(steps))]
+    last, total = len(steps) - 1, steps[0][1] if steps else 0
+    questions = style.counted_words(total, "question")
+    lost = [0 < place < last for place in range(len(steps))]
+    colours = [WORSE] * len(steps)
+    if steps:
+        colours[0], colours[last] = CONTEXT, ACCENT if correct else CONTEXT
     figure = go.Figure(
         go.Bar(
             **CLICKABLE,
             orientation="h",
-            base=starts,
+            base=[left if each else 0 for each, (_, _, left) in zip(lost, steps, strict=True)],
             x=[count for _, count, _ in steps],
             y=[title for title, _, _ in steps],
             customdata=[[place] for place in range(len(steps))],
@@ -95,46 +84,29 @@ def waterfall(
             cliponaxis=False,
             constraintext="none",
             hovertext=[
-                _lost_words(title, count, total, left, place) for place, (title, count, left) in enumerate(steps)
+                f"{title}: {count} of {questions}, {left} left" if place else f"{questions} in all"
+                for place, (title, count, left) in enumerate(steps)
             ],
-            hovertemplate="%{hovertext}<extra></extra>",
-            marker=_loss_marker(colours, selected),
+            hovertemplate=style.HOVER,
+            marker=style.hatched(colours, lost, opacity=_opacity(len(steps), selected)),
         )
     )
-    figure.update_layout(**style.layout("Questions", "", height or 74 + 27 * len(steps)), bargap=0.3)
+    figure.update_layout(**style.layout("Questions", "", 74 + 27 * len(steps)), bargap=0.3)
     figure.update_layout(margin={"t": 4})
-    figure.update_xaxes(range=[0, max(total * 1.1, 1)], dtick=style.whole_step(total), tickformat="d", gridcolor=GRID)
+    figure.update_xaxes(style.count_axis(total) | {"range": [0, max(total * 1.1, 1)]})
     figure.update_yaxes(autorange="reversed", type="category", showgrid=False, ticksuffix="  ")
-    lost = ", ".join(f"{count} {title.lower()}" for title, count, _ in steps[1:-1] if count)
-    left = steps[-1][1] if steps else 0
-    return style.described(
-        figure,
-        f"Of {style.counted_words(total, 'question')}: {lost + ', ' if lost else ''}{left} {steps[-1][0].lower()}.",
-    )
+    parts = [f"{count} {title.lower()}" for title, count, _ in steps[1:-1] if count]
+    parts += [f"{left} {title.lower()}" for title, _, left in steps[-1:]]
+    return style.described(figure, f"Of {questions}: {', '.join(parts)}.")
 
 
-def _loss_marker(colours: Sequence[str], selected: int | None) -> dict[str, Any]:
-    """Return the look of the waterfall's bars: losses hatched, those beside the `selected` one faded."""
-    return {
-        "color": colours,
-        "opacity": [1.0 if selected in (None, place) else 0.3 for place in range(len(colours))],
-        "line": {"width": [0 if c != WORSE else 1.2 for c in colours], "color": colours},
-        "pattern": {
-            "shape": ["/" if c == WORSE else "" for c in colours],
-            "fillmode": "replace",
-            "size": 6,
-            "solidity": 0.35,
-        },
-    }
-
-
-def _lost_words(title: str, count: int, total: int, left: int, place: int) -> str:
-    share = f"{title}: {count} of {style.counted_words(total, 'question')}"
-    return f"{style.counted_words(count, 'question')} in all" if place == 0 else f"{share}, {left} left"
+def _opacity(count: int, selected: int | None) -> list[float]:
+    """Return the opacity of marks: those beside the `selected` one are faded."""
+    return [1.0 if selected in (None, place) else 0.3 for place in range(count)]
 
 
 def score_histogram(
-    values: NDArray[np.float64], *, title: str, selected: tuple[float, float] | None = None, height: int = 300
+    values: NDArray[np.float64], *, title: str, selected: tuple[float, float] | None = None
 ) -> go.Figure:
     """Draw questions by their score from 0 to 1, in tenths; the last bar includes 1.
 
@@ -154,75 +126,61 @@ def score_histogram(
             customdata=[[tenth] for tenth in range(10)],
             **CLICKABLE,
             hovertext=words,
-            hovertemplate="%{hovertext}<extra></extra>",
+            hovertemplate=style.HOVER,
             text=[str(n) if n else "" for n in counts],
             textposition="outside",
             cliponaxis=False,
             marker={"color": ACCENT, "opacity": [1.0 if i else 0.3 for i in inside]},
         )
     )
-    highest = int(counts.max(initial=0))
-    figure.update_layout(**style.layout(f"{style.named(title)} (0 to 1)", "Questions", height))
-    figure.update_xaxes(range=[-0.02, 1.02], tickvals=[0, 0.25, 0.5, 0.75, 1], tickformat=".2~f", showgrid=False)
-    figure.update_yaxes(range=[0, max(highest * 1.18, 1)], dtick=style.whole_step(highest), tickformat="d")
+    figure.update_layout(**style.layout(f"{style.named(title)} (0 to 1)", "Questions", 300))
+    figure.update_xaxes(style.RATE | {"range": [-0.02, 1.02]}, showgrid=False)
+    figure.update_yaxes(style.count_axis(int(counts.max(initial=0))))
     mean = f", mean {values.mean():.2f}" if len(values) else ""
     return style.described(figure, f"{title} of {style.counted_words(len(values), 'question')}{mean}.")
 
 
-QUARTERS = {
-    "all": "complete<br>and concise",
-    "much": "complete,<br>not concise",
-    "little": "concise,<br>not complete",
-    "off": "neither",
-}
-"""The four kinds of answers by completeness and conciseness, each above or below one half."""
+QUARTERS = (
+    ("complete<br>and concise", 0.75, 0.78),
+    ("complete,<br>not concise", 0.75, 0.24),
+    ("concise,<br>not complete", 0.25, 0.78),
+    ("neither", 0.25, 0.24),
+)
+"""The four kinds of answers by completeness and conciseness, each above or below one half: words and their place."""
 
 
-def quarters(
-    complete: NDArray[np.float64], concise: NDArray[np.float64], names: Sequence[str], *, height: int = 340
-) -> go.Figure:
+def quarters(complete: NDArray[np.float64], concise: NDArray[np.float64], names: Sequence[str]) -> go.Figure:
     """Draw every question by its answer's completeness and conciseness, shape (n,) each; `customdata` is its index.
 
     Questions at the same point are spread around it, so that each can be clicked.
     """
-    figure = go.Figure()
     x, y = _spread(complete, concise)
     hover = [
         f"{style.named(name, 70)}<br>completeness {a:.2f}, conciseness {b:.2f}"
         for name, a, b in zip(names, complete, concise, strict=True)
     ]
-    figure.add_trace(
+    figure = go.Figure(
         go.Scatter(
             x=x,
             y=y,
             mode="markers",
             customdata=[[place] for place in range(len(names))],
             hovertext=hover,
-            hovertemplate="%{hovertext}<extra></extra>",
+            hovertemplate=style.HOVER,
             marker={"size": 8, "color": style.clear(ACCENT, 0.6), "line": {"width": 1, "color": ACCENT}},
         )
     )
-    figure.update_layout(**style.layout("Completeness (0 to 1)", "Conciseness (0 to 1)", height))
-    axis = {"range": [-0.13, 1.13], "tickvals": [0, 0.25, 0.5, 0.75, 1], "tickformat": ".2~f", "gridcolor": GRID}
-    figure.update_xaxes(**axis)
-    figure.update_yaxes(**axis)
-    for line in (figure.add_vline, figure.add_hline):
-        line(0.5, line={"dash": "dash", "width": 1.2, "color": CONTEXT})
-    counts = _quarter_counts(complete, concise)
-    places = {"all": (0.75, 0.78), "much": (0.75, 0.24), "little": (0.25, 0.78), "off": (0.25, 0.24)}
-    for name, (across, up) in places.items():
-        text = f"<b>{counts[name]}</b> {QUARTERS[name]}"
-        figure.add_annotation(
-            x=across, y=up, text=text, showarrow=False, font={"size": 12}, opacity=0.85, xanchor="center"
-        )
-    summary = "; ".join(f"{counts[name]} {words.replace('<br>', ' ')}" for name, words in QUARTERS.items())
-    return style.described(figure, f"{style.counted_words(len(names), 'answer')}: {summary}.")
-
-
-def _quarter_counts(complete: NDArray[np.float64], concise: NDArray[np.float64]) -> dict[str, int]:
+    figure.update_layout(**style.layout("Completeness (0 to 1)", "Conciseness (0 to 1)", 340))
+    for axes, line in ((figure.update_xaxes, figure.add_vline), (figure.update_yaxes, figure.add_hline)):
+        axes(style.RATE | {"range": [-0.13, 1.13]})
+        line(0.5, line=style.CUT)
     whole, short = complete >= 0.5, concise >= 0.5
-    kinds = {"all": whole & short, "much": whole & ~short, "little": ~whole & short, "off": ~whole & ~short}
-    return {name: int(chosen.sum()) for name, chosen in kinds.items()}
+    counts = [int(each.sum()) for each in (whole & short, whole & ~short, ~whole & short, ~whole & ~short)]
+    for count, (words, across, up) in zip(counts, QUARTERS, strict=True):
+        text = f"<b>{count}</b> {words}"
+        figure.add_annotation(x=across, y=up, text=text, showarrow=False, font={"size": 12}, opacity=0.85)
+    said = [f"{count} {words.replace('<br>', ' ')}" for count, (words, _, _) in zip(counts, QUARTERS, strict=True)]
+    return style.described(figure, f"{style.counted_words(len(names), 'answer')}: {'; '.join(said)}.")
 
 
 def _spread(x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[list[float], list[float]]:

@@ -1,13 +1,15 @@
-"""Colours, layout and wording that all figures share."""
+"""What all figures share: colours, layout, axes, wording, and the traces that they are drawn of."""
 
 from __future__ import annotations
 
 import html
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
 import plotly.graph_objects as go
+from numpy.typing import NDArray
 
 from ragviz.text.markup import without_middle
 from ragviz.text.names import distinct
@@ -24,6 +26,13 @@ DASHES = ("solid", "dash", "dot", "dashdot")
 # Set explicitly: without it, plotly fails at a click on bars with an opacity each.
 CLICKABLE = {"selected": {"marker": {"opacity": 1.0}}, "unselected": {"marker": {"opacity": 0.3}}}
 GRID = "rgba(128, 136, 148, 0.22)"
+HOVER = "%{hovertext}<extra></extra>"
+"""Hovering shows the text of a mark, and nothing else."""
+CUT = {"dash": "dash", "width": 1.2, "color": CONTEXT}
+"""The line at a k, or at another limit."""
+RATE = {"range": [0, 1.03], "tickvals": [0, 0.25, 0.5, 0.75, 1], "tickformat": ".2~f", "gridcolor": GRID}
+"""An axis from 0 to 1."""
+Floats = NDArray[np.float64]
 
 
 def run_colour(place: int) -> str:
@@ -41,8 +50,12 @@ def run_dash(place: int) -> str:
     return "solid" if place < len(RUN_COLOURS) else "dash"
 
 
+# Layout and axes
+
+
 def layout(x_title: str, y_title: str, height: int) -> dict[str, Any]:
     """Return the layout of a figure with these axis titles, `height` pixels high."""
+    axis = {"automargin": True, "zeroline": False, "fixedrange": True}
     return {
         "height": height,
         "margin": {"l": 8, "r": 12, "t": 26, "b": 8},
@@ -52,14 +65,8 @@ def layout(x_title: str, y_title: str, height: int) -> dict[str, Any]:
         "dragmode": False,
         "hoverlabel": {"bgcolor": "#222B36", "bordercolor": "#8C8C8C", "font": {"color": "#FFFFFF"}},
         "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": CONTEXT, "activecolor": CONTEXT},
-        "xaxis": {"title": {"text": x_title}, "automargin": True, "zeroline": False, "fixedrange": True},
-        "yaxis": {
-            "title": {"text": y_title},
-            "automargin": True,
-            "zeroline": False,
-            "gridcolor": GRID,
-            "fixedrange": True,
-        },
+        "xaxis": {"title": {"text": x_title}, **axis},
+        "yaxis": {"title": {"text": y_title}, "gridcolor": GRID, **axis},
     }
 
 
@@ -67,6 +74,11 @@ def legend_above() -> dict[str, Any]:
     """Return the layout of a figure with a legend above: one row has room even where plotly makes none (a resize)."""
     place = {"orientation": "h", "x": 0, "xanchor": "left", "y": 1.02, "yanchor": "bottom", "title": {"text": ""}}
     return {"showlegend": True, "legend": place, "margin": {"t": 46}}
+
+
+def count_axis(highest: int) -> dict[str, Any]:
+    """Return an axis of counts up to `highest`, with room for a label above the bar."""
+    return {"range": [0, max(highest * 1.18, 1)], "dtick": whole_step(highest), "tickformat": "d", "gridcolor": GRID}
 
 
 def whole_step(highest: int) -> int:
@@ -80,15 +92,69 @@ def whole_step(highest: int) -> int:
     return int(next(step for step in (power, 2 * power, 5 * power, 10 * power) if step >= rough))
 
 
+# Traces
+
+
+def band(x: NDArray[Any], low: Floats, high: Floats, colour: str = ACCENT, name: str = "") -> go.Scatter:
+    """Return the area between the ends of 95 % intervals; arrays of one shape."""
+    return go.Scatter(
+        x=np.concatenate([x, x[::-1]]),
+        y=np.concatenate([high, low[::-1]]),
+        fill="toself",
+        fillcolor=clear(colour, 0.2),
+        line={"width": 0},
+        mode="lines",
+        hoverinfo="skip",
+        showlegend=False,
+        name=f"{named(name)}, 95 % interval".removeprefix(", "),
+    )
+
+
+def line(x: Any, y: Any, words: Sequence[str], name: str, colour: str = ACCENT, **look: Any) -> go.Scatter:
+    """Return a line whose points say their `words`; `look` is what else plotly's line takes."""
+    drawn = {"color": colour, "width": 2.4, **look}
+    return go.Scatter(x=x, y=y, mode="lines", name=named(name), line=drawn, hovertext=words, hovertemplate=HOVER)
+
+
+def mark(x: float, y: float | str, words: str, colour: str, name: str = "", **marker: Any) -> go.Scatter:
+    """Return a single mark that says its `words`; `marker` is what else plotly's marker takes."""
+    look = {"size": 11, "color": colour, "line": {"width": 2, "color": colour}, **marker}
+    return go.Scatter(
+        x=[x], y=[y], mode="markers", marker=look, hovertext=[words], hovertemplate=HOVER, name=named(name)
+    )
+
+
+def interval(low: float | None, mean: float, high: float | None, colour: str = ACCENT) -> dict[str, Any]:
+    """Return the error bar of a mean: its interval, or of no length without one."""
+    up, down = (0.0 if bound is None else abs(bound - mean) for bound in (high, low))
+    return {"array": [up], "arrayminus": [down], "symmetric": False, "color": colour, "thickness": 2, "width": 5}
+
+
+def hatched(colours: Sequence[str], lost: Sequence[bool], **look: Any) -> dict[str, Any]:
+    """Return the look of bars, those of what is `lost` hatched and outlined; `look` is what else a marker takes."""
+    pattern = {"shape": ["/" if each else "" for each in lost], "fillmode": "replace", "size": 6, "solidity": 0.35}
+    outline = {"width": [1.2 if each else 0 for each in lost], "color": colours}
+    return {"color": colours, "line": outline, "pattern": pattern, **look}
+
+
 def clear(colour: str, opacity: float) -> str:
     """Return a colour #rrggbb with this opacity, from 0 to 1."""
     red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
     return f"rgba({red}, {green}, {blue}, {opacity})"
 
 
+# Words
+
+
 def counted_words(count: int, noun: str) -> str:
     """Write a count with its noun, in the plural where it is not 1."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def mean_words(name: str, low: float | None, mean: float, high: float | None, n: int | None = None) -> str:
+    """Say a mean with its interval, and over how many questions, for hovering."""
+    ends = "" if low is None or high is None else f"<br>95 % interval {low:.2f} to {high:.2f}"
+    return f"{name}: {mean:.2f}{ends}" + ("" if n is None else f", {n} questions")
 
 
 def named(name: str, most: int = 40) -> str:
