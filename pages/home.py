@@ -18,7 +18,6 @@ from ragviz.ui import (
     frame,
     job_panel,
     presentation,
-    presses,
     run_scores,
     wording,
 )
@@ -60,15 +59,9 @@ def _url(drawing: list[str]) -> str:
 
 def sample_button(label: str, *, primary: bool = False) -> None:
     """Draw the button that loads the sample, disabled while it is loaded; what goes wrong is shown under it."""
-    busy = job_panel.active_job("sample", "") is not None
-    pressed = st.button(
-        "Loading the sample…" if busy else label, type="primary" if primary else "secondary", disabled=busy,
-        key=presses.key("load-sample"),
-    )  # fmt: skip
-    if pressed:
-        with notices.errors_shown():
-            job_panel.submit("load-sample", corpus_verbs.load_sample())
-            st.rerun()
+    busy, kind = job_panel.active_job("sample", ""), "primary" if primary else "secondary"
+    new = corpus_verbs.load_sample
+    job_panel.button(label, "load-sample", new, active=busy, going="Loading the sample…", kind=kind)
 
 
 def doors() -> None:

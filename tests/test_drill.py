@@ -12,7 +12,6 @@ from ragviz.documents import corpora
 from ragviz.health import drill, health_sentences
 from ragviz.index import indexing
 from ragviz.jobs import queue
-from ragviz.retrieval import search
 from ragviz.stats.clusters import independent_clusters
 
 N = 40
@@ -112,27 +111,6 @@ def test_false_alarms_are_near_their_nominal_rate(workspace):
     assert 0.2 < fact["baseline"] < 0.95  # there is something to differ by
     assert alarms["repetitions"] == 400
     assert 0 < alarms["worse"] <= 0.045 * 400  # 10 are expected; three standard errors above are 19
-
-
-@pytest.mark.model
-def test_rankings_without_chunks_are_those_of_an_index_that_never_held_them(workspace):
-    store, corpus = workspace.store, workspace.store.corpora.ensure("corpus")
-    for n in range(12):
-        corpora.add_file(workspace, corpus, f"{n}.md", text_of(n).encode())
-    indexing.build_index(workspace, corpus, "whole", IndexConfig(chunk_size=100))
-    info, queries = store.indexes.get("whole"), [unique(n) for n in range(4, 8)]
-    deep = {name: drill.DeepRankings(workspace, info, name, queries, 4, 9) for name in ("knn", "bm25", "hybrid")}
-    for name, rankings in deep.items():
-        real = search.retriever(workspace, info, name)(queries, 4)
-        assert [rankings.without((), place) for place in range(4)] == [each.ids for each in real]
-    gone = [document.id for document in store.documents.all(corpus.id) if document.name in ("1.md", "4.md", "9.md")]
-    removed = {chunk_id for chunk_id in search.retriever(workspace, info, "knn")(["costs"], 12)[0].ids
-               if chunk_id.startswith(tuple(gone))}  # fmt: skip
-    corpora.delete_documents(workspace, corpus, gone)
-    indexing.build_index(workspace, corpus, "without", IndexConfig(chunk_size=100))
-    for name, rankings in deep.items():
-        real = search.retriever(workspace, store.indexes.get("without"), name)(queries, 4)
-        assert [rankings.without(removed, place) for place in range(4)] == [each.ids for each in real]
 
 
 def test_nothing_of_the_persons_is_changed(forty):

@@ -1,36 +1,9 @@
-"""Reviews by people: comments, and what the command line writes and says."""
+"""Reviews by people: what the command line writes and says."""
 
 import json
 
-import pytest
-
 from ragviz.core.question import Question
 from ragviz.questions import authoring
-
-
-@pytest.fixture
-def asked(workspace):
-    store = workspace.store
-    question_set = store.sets.add(store.corpora.add("notes").id, "asked")
-    questions = [Question(f"q{n:02}", f"Question {n}?", str(n), (), "hand") for n in range(20)]
-    questions.append(Question("gone", "Left out?", "", (), "hand", "rejected"))
-    store.questions.put(question_set.id, questions)
-    return store, question_set
-
-
-def test_comments_are_kept_in_order(asked):
-    store, question_set = asked
-    store.comments.add(question_set.id, "q01", "Ann", "Which pump?")
-    store.comments.add(question_set.id, "q02", "Bo", "北泵")
-    store.comments.add(question_set.id, "q01", "Bo", "The north one.")
-    assert [c.text for c in store.comments.all(question_set.id, "q01")] == ["Which pump?", "The north one."]
-    assert [(c.author, c.question_id) for c in store.comments.all(question_set.id)] == [
-        ("Ann", "q01"),
-        ("Bo", "q02"),
-        ("Bo", "q01"),
-    ]
-    store.comments.delete(question_set.id, store.comments.all(question_set.id, "q02")[0].id)
-    assert len(store.comments.all(question_set.id)) == 2
 
 
 def test_the_command_line_reviews_compares_and_takes_back(workspace, command_line, monkeypatch):
@@ -51,10 +24,7 @@ def test_the_command_line_reviews_compares_and_takes_back(workspace, command_lin
     assert authoring.question_of(store, question_set, "q1").status == "rejected"
     assert command_line("questions", "restore", "asked", 1)[0] == 0
     assert authoring.question_of(store, question_set, "q1").status == "proposed"
-    command_line("questions", "comment", "asked", "q2", "Which pump?")
-    [comment] = json.loads(command_line("questions", "comment", "asked", "q2", "--json")[1])
-    assert (comment["author"], comment["text"]) == ("Ann", "Which pump?")
-    for words in (("versions", "asked"), ("comment", "asked", "q2"), ("diff", "asked", 1)):
+    for words in (("versions", "asked"), ("diff", "asked", 1)):
         assert command_line("questions", *words)[0] == 0
 
 

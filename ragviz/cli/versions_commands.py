@@ -1,4 +1,4 @@
-"""`ragviz questions`: versions of a set, reviewers and comments."""
+"""`ragviz questions`: versions of a set."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ import typer
 from ragviz.cli import console
 from ragviz.cli.console import Json
 from ragviz.cli.questions_commands import questions_app
-from ragviz.core.errors import UsageError
-from ragviz.questions import authoring, versions
+from ragviz.questions import versions
 from ragviz.runs import measurements
 from ragviz.text import counts
 
@@ -103,25 +102,3 @@ def questions_restore(set_name: str, version: int, by: By = "", as_json: Json = 
     line = f"{changed} of '{question_set.name}' {again} in version {version}."
     body = {"questions": question_set.name, "restored": version, "changed": count}
     console.show(body, as_json, lambda: console.say(line))
-
-
-@questions_app.command("comment")
-def questions_comment(
-    set_name: str,
-    question_id: str,
-    text: Annotated[str, typer.Argument(help="Default: list the comments on the question.")] = "",
-    by: By = "",
-    as_json: Json = False,
-) -> None:
-    """Comment on a question, or list the comments on it."""
-    workspace = console.open_workspace()
-    store, question_set = workspace.store, workspace.store.sets.get(set_name)
-    question = authoring.question_of(store, question_set, question_id)
-    if text.strip():
-        store.comments.add(question_set.id, question.id, by or workspace.settings.person, text.strip())
-    elif text:
-        raise UsageError("A comment needs words.")
-    said = store.comments.all(question_set.id, question.id)
-    rows = [{"author": c.author, "created": c.created, "text": c.text} for c in said]
-    drawn = [(c.author, console.when(c.created), c.text) for c in said]
-    console.show(rows, as_json, lambda: console.table(("who", "when", "comment"), drawn))

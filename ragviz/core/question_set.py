@@ -1,4 +1,4 @@
-"""Question sets, their splits, versions and comments."""
+"""Question sets, their splits and versions."""
 
 from __future__ import annotations
 
@@ -84,14 +84,3 @@ class QuestionChange:
     question_id: str
     before: Question | None
     after: Question | None
-
-
-@dataclass(frozen=True, slots=True)
-class Comment:
-    """A person's comment on a question."""
-
-    id: str
-    question_id: str
-    author: str
-    text: str
-    created: float

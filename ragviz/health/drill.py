@@ -16,6 +16,7 @@ import time
 from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -31,9 +32,8 @@ from ragviz.core.question_set import QuestionSet
 from ragviz.core.ranking import Ranking
 from ragviz.core.stopping import Progress, silent
 from ragviz.metrics.registry import label
-from ragviz.models.requests import Spending
 from ragviz.retrieval import search
-from ragviz.retrieval.retrievers import FUSED_DEPTH, chosen, fuse
+from ragviz.retrieval.retrievers import chosen
 from ragviz.runs import contexts
 from ragviz.stats.clusters import Clusters
 from ragviz.stats.differences import paired_differences
@@ -77,7 +77,7 @@ Groups = Sequence[Sequence[str]]
 
 FACT = "drill"
 """Name under which the last drill of a question set is kept with it."""
-VERSION = "5"
+VERSION = "6"
 """Version of what is kept, and of the rules by which it is computed."""
 LOSSES = (0.02, 0.03, 0.05, 0.07, 0.10)
 """Sizes of planted losses, as shares of recall."""
@@ -126,13 +126,16 @@ def drill(
         for question in questions
         for text in wordings(question.text, OTHERS, question.id)
     ]
-    spending = workspace.spending(question_set.id)
+    rankings, spending = list[Ranking](), workspace.spending(question_set.id)
     try:
-        rankings = DeepRankings(workspace, info, retriever, queries, k, ROOM, spending=spending, progress=progress)
+        rank = search.retriever(workspace, info, retriever, spending=spending, progress=progress)
+        for start in range(0, len(queries), BATCH):
+            progress(start, len(queries), "questions", f"Ranking by {retriever}")
+            rankings += rank(queries[start : start + BATCH], k + ROOM)
     finally:
         spending.settle()
     golds = [groups for groups, _ in contexts.gold_of(workspace, info, questions)]
-    trial = _Trial(questions, golds, rankings, metric)
+    trial = _Trial(questions, golds, [ranking.ids for ranking in rankings], k)
     rows = []
     for number, loss in enumerate(LOSSES):
         progress(number, len(LOSSES), "sizes", "Leaving evidence out")
@@ -163,44 +166,6 @@ def stored(workspace: Workspace, question_set: QuestionSet) -> dict[str, Any] | 
     return fact if isinstance(fact, dict) and fact.get("version") == VERSION else None
 
 
-class DeepRankings:
-    """Rankings of queries, `room` chunks deeper than `k`: so many may be left out of each.
-
-    Exact for the nearest chunks. Of BM25, how rare words are is that of the whole index.
-    """
-
-    def __init__(
-        self,
-        workspace: Workspace,
-        info: IndexInfo,
-        retriever: RetrieverName,
-        queries: Sequence[str],
-        k: int,
-        room: int,
-        *,
-        spending: Spending | None = None,
-        progress: Progress = silent,
-    ) -> None:
-        """Rank the queries; raises as `search.retriever` and its retriever."""
-        legs: tuple[RetrieverName, ...] = ("knn", "bm25") if retriever == "hybrid" else (retriever,)
-        self._k = k
-        self._reach = max(k, FUSED_DEPTH) if len(legs) > 1 else k
-        self._legs: list[list[Ranking]] = []
-        for leg in legs:
-            rank, rankings = search.retriever(workspace, info, leg, spending=spending, progress=progress), []
-            for start in range(0, len(queries), BATCH):
-                progress(start, len(queries), "questions", f"Ranking by {leg}")
-                rankings += rank(queries[start : start + BATCH], self._reach + room)
-            self._legs.append(rankings)
-
-    def without(self, removed: Collection[str], query: int) -> tuple[str, ...]:
-        """Return the first `k` chunks of a query, by its place, when these chunks are not there."""
-        left = [
-            Ranking(tuple(i for i in of_leg[query].ids if i not in removed)[: self._reach], ()) for of_leg in self._legs
-        ]
-        return left[0].ids if len(left) == 1 else fuse(left, self._k).ids
-
-
 class _Trial:
     """Questions with their gold chunks, and rankings of each of their wordings; `base` is their recall, (n, wordings).
 
@@ -208,26 +173,33 @@ class _Trial:
     """
 
     def __init__(
-        self, questions: Sequence[Question], golds: Sequence[Groups], rankings: DeepRankings, metric: str
+        self, questions: Sequence[Question], golds: Sequence[Groups], rankings: Sequence[Sequence[str]], k: int
     ) -> None:
-        self.golds, self.rankings, self.clusters = golds, rankings, evaluate.document_clusters(questions)
-        self.metric = metric
+        self.golds, self.rankings, self.k = golds, rankings, k
+        self.clusters = evaluate.document_clusters(questions)
         self.base = np.array(
             [[self.recall(number, wording) for wording in range(1 + OTHERS)] for number in range(len(golds))]
         )
         self.found = [
-            [group for group in groups if not first.isdisjoint(group)]
+            [group for group in groups if not self.first(number, 0).isdisjoint(group)]
             for number, groups in enumerate(golds)
-            for first in [set(rankings.without((), number * (1 + OTHERS)))]
         ]
         self.questions_of: dict[str, list[int]] = defaultdict(list)
         for number, groups in enumerate(golds):
             for chunk_id in {chunk_id for group in groups for chunk_id in group}:
                 self.questions_of[chunk_id].append(number)
 
+    def first(self, number: int, wording: int, removed: Collection[str] = ()) -> set[str]:
+        """Return the first `k` chunks of a question in one of its wordings, when these chunks are not there.
+
+        Exact for the nearest chunks. Of BM25, how rare words are is that of the whole index.
+        """
+        ids = self.rankings[number * (1 + OTHERS) + wording]
+        return set(islice((chunk_id for chunk_id in ids if chunk_id not in removed), self.k))
+
     def recall(self, number: int, wording: int, removed: Collection[str] = ()) -> float:
         """Return the recall of a question in one of its wordings, without some chunks."""
-        first = set(self.rankings.without(removed, number * (1 + OTHERS) + wording))
+        first = self.first(number, wording, removed)
         return sum(not first.isdisjoint(group) for group in self.golds[number]) / len(self.golds[number])
 
     def pair(self, draw: Generator) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -250,7 +222,7 @@ class _Trial:
         n = len(self.golds)
         if not any(self.found):
             return body | {"reason": "no question finds its evidence"}
-        if not (target := whole(loss, n)):
+        if not (target := math.floor(loss * n + 0.5)):
             few = f"{100 * loss:g} points of {n:,} question{'s' * (n != 1)} are less than half a question"
             return body | {"reason": few}
         differences, losses = list[Floats](), list[float]()
@@ -292,17 +264,8 @@ class _Trial:
 
     def noticed(self, differences: Sequence[Floats]) -> dict[str, Any]:
         """Return how many comparisons, differences (n,) each, are called worse."""
-        worse = called_worse(np.column_stack(differences), self.clusters, self.metric)
+        worse = called_worse(np.column_stack(differences), self.clusters, label("recall", self.k))
         return {"repetitions": len(differences), "worse": sum(worse)}
-
-
-def whole(points: float, questions: int) -> int:
-    """Return how many questions so many points are, rounded.
-
-    >>> whole(0.02, 40), whole(0.05, 90), whole(0.02, 20)
-    (1, 5, 0)
-    """
-    return math.floor(points * questions + 0.5)
 
 
 def called_worse(differences: Floats, clusters: Clusters, metric: str) -> list[bool]:

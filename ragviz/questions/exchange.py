@@ -26,7 +26,7 @@ from ragviz.workspace import Workspace
 
 KEPT_PROBLEMS = "import"
 """Kind of cache that holds the problems of an import, which may be as many as its rows."""
-NEVER_EXPORTED = "Comments and versions of the set are not in the file."
+NEVER_EXPORTED = "Versions of the set are not in the file."
 """What every export says."""
 
 

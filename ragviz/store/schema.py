@@ -36,7 +36,6 @@ from ragviz.core.endpoint_choices import Endpoint
 from ragviz.core.experiment import Cell, Experiment
 from ragviz.core.job import Job
 from ragviz.core.question import LONGEST_ID, Question, Side, Split
-from ragviz.core.question_set import Comment
 from ragviz.core.recording import Context
 from ragviz.core.score import Score
 from ragviz.core.verdict import EvaluatedAnswer
@@ -167,7 +166,6 @@ set_versions = _table("set_versions", "set_id number", number=int, created=float
 question_changes = _table(
     "question_changes", "set_id number question_id", number=int, before=str, side=str, split=Split | None
 )
-comments = _table("comments", "set_id id", record=Comment)
 runs = _table("runs", "id", "corpus_id", record=Run, unique="name")
 # Of renamed runs: links by an old name still find them.
 former_names = _table("former_names", "name", "run_id", name=str, run_id=str)

@@ -24,7 +24,7 @@ from ragviz.store.stored_corpora import StoredCorpora, StoredIndexes
 from ragviz.store.stored_documents import StoredDocuments, StoredEvidence
 from ragviz.store.stored_experiments import StoredExperiments
 from ragviz.store.stored_jobs import StoredJobs
-from ragviz.store.stored_questions import StoredComments, StoredQuestions, StoredSets, StoredVersions
+from ragviz.store.stored_questions import StoredQuestions, StoredSets, StoredVersions
 from ragviz.store.stored_runs import StoredJudgements, StoredRankings, StoredRuns
 from ragviz.store.stored_targets import StoredTargets
 from ragviz.store.transactions import TABLES, Kind, Transactions, best, named_query
@@ -44,7 +44,6 @@ class Store:
         self.sets = StoredSets(transactions)
         self.questions = StoredQuestions(transactions)
         self.versions = StoredVersions(transactions)
-        self.comments = StoredComments(transactions)
         self.runs = StoredRuns(transactions)
         self.rankings = StoredRankings(transactions)
         self.judgements = StoredJudgements(transactions)

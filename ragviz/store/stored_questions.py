@@ -1,4 +1,4 @@
-"""Question sets, their questions with comments, splits and facts, and their versions.
+"""Question sets, their questions with splits and facts, and their versions.
 
 A version names what it replaced, so that any two can be compared.
 """
@@ -18,11 +18,11 @@ from ragviz.core.digests import new_id
 from ragviz.core.document import Document
 from ragviz.core.errors import UsageError
 from ragviz.core.question import ASKED, SIDES, Question, Side, Split
-from ragviz.core.question_set import DELETED, EDITED, SYSTEM, Comment, Edit, QuestionChange, QuestionSet, SetVersion
+from ragviz.core.question_set import DELETED, EDITED, SYSTEM, Edit, QuestionChange, QuestionSet, SetVersion
 from ragviz.core.stopping import Progress, silent
 from ragviz.store import schema
 from ragviz.store.database import repeated
-from ragviz.store.schema import columns, record
+from ragviz.store.schema import columns
 from ragviz.store.stored_documents import StoredEvidence, add_missing, documents_in, mark_gone, mention
 from ragviz.store.transactions import (
     NamedRecords,
@@ -36,7 +36,6 @@ from ragviz.store.transactions import (
     require,
     upsert,
 )
-from ragviz.text.untrusted import storable
 
 
 class StoredQuestions(Repository):
@@ -228,31 +227,6 @@ def _write(
         connection.execute(sets.update().where(sets.c.id == set_id).values(split=split))
 
 
-class StoredComments(Repository):
-    """Comments of people on questions."""
-
-    def all(self, set_id: str, question_id: str = "") -> list[Comment]:
-        """Return the comments on a question, or on all of a set, the oldest first."""
-        table = schema.comments.c
-        query = sa.select(schema.comments).where(table.set_id == set_id).order_by(table.created, table.id)
-        rows = self._rows(query.where(table.question_id == question_id) if question_id else query)
-        return [record(Comment, row) for row in rows]
-
-    @repeated
-    def add(self, set_id: str, question_id: str, author: str, text: str) -> None:
-        """Add a comment on a question."""
-        row = columns(Comment(new_id(), question_id, author, storable(text), time.time()), schema.comments)
-        with self._transactions.changing(set_id, "questions") as connection:
-            connection.execute(schema.comments.insert().values(set_id=set_id, **row))
-
-    @repeated
-    def delete(self, set_id: str, comment_id: str) -> None:
-        """Delete a comment."""
-        table = schema.comments
-        with self._transactions.changing(set_id, "questions") as connection:
-            connection.execute(table.delete().where(table.c.set_id == set_id, table.c.id == comment_id))
-
-
 class StoredSets(NamedRecords[QuestionSet]):
     """Question sets, with the counts of their questions."""
 
@@ -342,10 +316,7 @@ def put_facts(connection: Connection, set_id: str, facts: Mapping[str, Any]) -> 
 def delete_rows(connection: Connection, set_id: str) -> None:
     """Delete a question set with its questions."""
     count_change(connection, set_id)  # waits for other writers of it
-    for table in (
-        schema.questions, schema.set_facts, schema.set_versions, schema.question_changes,
-        schema.comments,
-    ):  # fmt: skip
+    for table in (schema.questions, schema.set_facts, schema.set_versions, schema.question_changes):
         connection.execute(table.delete().where(table.c.set_id == set_id))
     connection.execute(schema.payments.delete().where(schema.payments.c.owner_id == set_id))
     connection.execute(schema.mentions.delete().where(schema.mentions.c.owner_id == set_id))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
+from functools import partial
 from operator import attrgetter
 
 import pandas as pd
@@ -16,7 +16,7 @@ from ragviz.health.competition import Competition, Row
 from ragviz.runs import measurements
 from ragviz.service import run_verbs
 from ragviz.text.markup import plain, visible
-from ragviz.ui import address, cache, job_panel, presses, wording
+from ragviz.ui import address, cache, job_panel, wording
 from ragviz.ui.kit import heading, notices, table
 
 WHY = (
@@ -59,15 +59,9 @@ def show(question_set: QuestionSet, runs: Sequence[Run]) -> None:
 
 def _again(earlier: Run, taken: set[str]) -> None:
     active = job_panel.active_job("again", earlier.corpus_id, run=earlier.id)
-    label, key = "Update the index and run again", presses.key("run-again")
-    if st.button(label, type="primary", key=key, disabled=active is not None):
-        name = wording.free_name(f"{earlier.name}, again", taken)
-        with notices.errors_shown():
-            job_panel.submit("run-again", run_verbs.rank_again(earlier, name))
-            st.rerun()
-    if active is not None:
-        share, words = job_panel.job_words(active, time.time(), None)
-        st.progress(share, text=words)
+    new = partial(run_verbs.rank_again, earlier, wording.free_name(f"{earlier.name}, again", taken))
+    job_panel.button("Update the index and run again", "run-again", new, active=active, kind="primary")
+    job_panel.progress(active)
 
 
 @cache.kept(32, "Ranking without the new documents", also=lambda _, later: (later.config.index, later.corpus_id))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
-from typing import Any, Literal
+from functools import partial
+from typing import Any
 
 import streamlit as st
 
@@ -15,7 +15,7 @@ from ragviz.report import health_plots
 from ragviz.retrieval.retrievers import offered
 from ragviz.service import question_verbs
 from ragviz.text.markup import plain
-from ragviz.ui import cache, job_panel, presses, wording
+from ragviz.ui import address, cache, job_panel, wording
 from ragviz.ui.kit import figure, notices
 
 WHY = (
@@ -27,12 +27,13 @@ WHY = (
 def show(question_set: QuestionSet, index: IndexInfo | None) -> None:
     """Draw the choices of a drill on an index, and what the last one found."""
     st.caption(WHY)
+    fact = _stored(question_set)
     if index is None or not index.build:
-        st.markdown("Build an index first: a drill ranks its chunks.")
+        with notices.empty("A drill ranks the chunks of an index, and there is none."):
+            address.link("index", "Build an index")
     elif not question_set.asked:
         st.markdown("The set asks no question: accept some first.")
-    fact = _stored(question_set)
-    if index is not None and index.build and question_set.asked:
+    else:
         _start(question_set, index, fact or {})
     if fact is not None:
         _found(question_set, fact)
@@ -45,43 +46,27 @@ def _stored(question_set: QuestionSet) -> dict[str, Any] | None:
 
 def _start(question_set: QuestionSet, info: IndexInfo, last: Mapping[str, Any]) -> None:
     """Draw the choices, at first those of the `last` drill, and the button; one that is active is shown here too."""
+    active = job_panel.active_job("drill", question_set.corpus_id, questions=question_set.name)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         retrievers = offered(info.config)
         place = retrievers.index(last["retriever"]) if last.get("retriever") in retrievers else 0
         retriever = st.selectbox("Retriever", retrievers, place, key=f"drill-retriever-{info.id}")
-        k = st.number_input(
-            "k", 1, 50, min(last.get("k", 3), 50), key=f"drill-k-{question_set.id}",
-            help="Chunks that hold the evidence.",
-        )  # fmt: skip
-        repetitions = st.number_input(
-            "Plantings", 1, 500, drill.REPETITIONS, key=f"drill-many-{question_set.id}",
-            help="How often a loss of each size is planted, in other places each time.",
-        )  # fmt: skip
-        active = job_panel.active_job("drill", question_set.corpus_id, questions=question_set.name)
+        k = st.number_input("k", 1, 50, min(last.get("k", 3), 50), key=f"drill-k-{question_set.id}")
+        new = partial(question_verbs.drill, question_set, info, {"retriever": retriever, "k": int(k)})
         label = "Drill it again" if last else "Drill this set"
-        kind: Literal["primary", "secondary"] = "secondary" if last else "primary"
-        if st.button(label, type=kind, key=presses.key("drill"), disabled=active is not None):
-            chosen = {"retriever": retriever, "k": int(k), "repetitions": int(repetitions)}
-            with notices.errors_shown():
-                job_panel.submit("drill", question_verbs.drill(question_set, info, chosen))
-                st.rerun()
-    if active is not None:
-        share, words = job_panel.job_words(active, time.time(), None)
-        st.progress(share, text=words)
+        job_panel.button(label, "drill", new, active=active, kind="secondary" if last else "primary")
+    job_panel.progress(active)
 
 
 def _found(question_set: QuestionSet, fact: Mapping[str, Any]) -> None:
     older = question_set.version - fact["set_version"]
-    most = max(found["repetitions"] for found in fact["losses"])
     since = f", {wording.counted(older, 'version')} of the set ago" if older > 0 else ""
+    st.markdown(f"**{plain(health_sentences.drill(fact))}**")
+    figure.draw(health_plots.noticed(fact), f"drill-{question_set.id}")
     st.caption(
         f"Drilled {wording.ago(fact['date'])}{since}: {fact['metric']} by {fact['retriever']} on "
         f"{plain(fact['index'])}, {wording.counted(fact['questions'], 'question')} about "
-        f"{wording.counted(fact['documents'], 'document')}, {wording.counted(fact['chunks'], 'chunk')}; "
-        f"{wording.counted(most, 'planting')} of each size."
+        f"{wording.counted(fact['documents'], 'document')}, {wording.counted(fact['chunks'], 'chunk')}."
     )
-    st.markdown(f"**{plain(health_sentences.drill(fact))}**")
-    with notices.errors_shown():
-        figure.draw(health_plots.noticed(fact), f"drill-{question_set.id}")
     for reason in dict.fromkeys(row["reason"] for row in fact["losses"] if row["reason"]):
         st.caption(plain(f"Not planted: {reason}."))

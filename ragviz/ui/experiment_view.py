@@ -18,7 +18,7 @@ from ragviz.metrics.registry import title_of
 from ragviz.service import experiment_verbs
 from ragviz.text.markup import plain
 from ragviz.text.names import distinct
-from ragviz.ui import address, budget, cache, compared_runs, experiment_form, job_panel, presentation, presses, wording
+from ragviz.ui import address, budget, cache, compared_runs, experiment_form, job_panel, presentation, wording
 from ragviz.ui.compared_runs import Compared
 from ragviz.ui.kit import beside, heading, notices, table, tiles
 
@@ -85,18 +85,15 @@ def _actions(corpus: Corpus, shown: Outcome, *, active: bool) -> None:
         dollars = budget.field_of_experiment(experiment) if pays else None
         if todo:
             label = f"Try {wording.counted(failed, 'failed cell')} again" if failed == todo else "Go on"
-            if st.button(label, type="primary", disabled=active, key=presses.key("sweep-on")):
-                job_panel.submit("sweep-on", experiment_verbs.go_on(experiment, dollars))
-                st.rerun(scope="app")
+            new = partial(experiment_verbs.go_on, experiment, dollars)
+            job_panel.button(label, "sweep-on", new, disabled=active, kind="primary")
         if st.button("Compare the cells", disabled=shown.comparison is None, key="compare-cells"):
             compare_cells(shown)
-        if experiment.confirmation is None and st.button(
-            "Confirm on test", disabled=bool(refusal) or active, key=presses.key("confirm-on-test"),
-            help="Runs the baseline and the chosen configuration on the test side, once.",
-        ):  # fmt: skip
-            new = experiment_verbs.confirm(cache.workspace(), experiment, dollars)
-            job_panel.submit("confirm-on-test", new)
-            st.rerun(scope="app")
+        if experiment.confirmation is None:
+            new = partial(experiment_verbs.confirm, cache.workspace(), experiment, dollars)
+            both = "Runs the baseline and the chosen configuration on the test side, once."
+            off = bool(refusal) or active
+            job_panel.button("Confirm on test", "confirm-on-test", new, disabled=off, explained=both)
         if st.button("Delete", disabled=active, key="delete-experiment"):
             notices.confirm(
                 f"Deletes the experiment “{experiment.name}” with its rule. Its indexes and runs stay.",

@@ -33,7 +33,6 @@ from ragviz.ui import (
     job_panel,
     passages,
     person,
-    presses,
     wording,
 )
 from ragviz.ui.kit import heading, notices, table
@@ -80,14 +79,12 @@ def _examined(question_set: QuestionSet, index: IndexInfo | None) -> Examination
         with st.spinner("Checking the questions"):
             return examination.examine(opened, question_set, index)
     new = question_verbs.examine(question_set, index)
-    going = job_panel.active_job("health", question_set.corpus_id, **new.arguments) is not None
+    going = job_panel.active_job("health", question_set.corpus_id, **new.arguments)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", border=True):
         changed = "Questions, documents, index or runs have changed since the set was checked."
         st.markdown(changed if made else "This set was not checked yet.", width="stretch")
-        label = "Checking…" if going else "Check it again" if made else "Check it"
-        if st.button(label, type="primary", key=presses.key("examine"), disabled=going):
-            job_panel.submit("examine", new)
-            st.rerun()
+        label = "Check it again" if made else "Check it"
+        job_panel.button(label, "examine", lambda: new, active=going, going="Checking…", kind="primary")
     return made
 
 

@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import streamlit as st
 
 from ragviz.core.digests import new_id
 from ragviz.core.job import Job, NewJob
 from ragviz.documents import corpora
-from ragviz.index import indexing
 from ragviz.jobs import queue
-from ragviz.store import stored_calls
 from ragviz.text.markup import plain, sentence, shortened
 from ragviz.ui import address, cache, presses, wording
 from ragviz.ui.kit import notices
@@ -44,6 +42,36 @@ def submit(button: str, new: NewJob) -> Job:
     else:
         st.toast(f"{plain(job.title)} {_state(job)}. Nothing was started a second time.")
     return job
+
+
+def button(
+    label: str,
+    name: str,
+    new: Callable[[], NewJob],
+    *,
+    active: Job | None = None,
+    going: str = "",
+    disabled: bool = False,
+    kind: Literal["primary", "secondary", "tertiary"] = "secondary",
+    explained: str | None = None,
+) -> None:
+    """Draw the button `name` that starts the job that `new` describes, and draws the page again.
+
+    While `active`, the job that it started, is going on, the button is disabled and reads `going`.
+    """
+    words = going if active is not None and going else label
+    key, off = presses.key(name), disabled or active is not None
+    if st.button(words, type=kind, key=key, disabled=off, help=explained):
+        with notices.errors_shown():
+            submit(name, new())
+            st.rerun(scope="app")
+
+
+def progress(job: Job | None) -> None:
+    """Draw the bar of an active job on its page; nothing without one."""
+    if job is not None:
+        share, words = job_words(job, time.time(), None)
+        st.progress(share, text=words)
 
 
 def submit_files(
@@ -199,7 +227,7 @@ def _draw(job: Job) -> None:
         return
     with st.container(border=True, gap="xxsmall", key=f"job-card-{job.id}"):
         st.markdown(f"**{plain(job.title)}**")
-        share, words = job_words(job, time.time(), _pace(job) or _learnt_pace(job))
+        share, words = job_words(job, time.time(), _pace(job))
         st.progress(share, text=words)
         stopping = job.cancel
         verb = "Pause" if job.kind in RUNS else "Cancel"
@@ -243,14 +271,6 @@ def _pace(job: Job) -> float | None:
         starts[job.id] = start = ((job.unit, job.total), now, job.done)
     elapsed = now - start[1]
     return (job.done - start[2]) / elapsed if elapsed > 2 and job.done > start[2] else None
-
-
-def _learnt_pace(job: Job) -> float | None:
-    """Return the units a second of earlier jobs on this machine at the same work, None where there were none."""
-    if job.kind != "index" or job.message != "Embedding":
-        return None
-    embedder = job.arguments.get("config", {}).get("embedder", "")
-    return stored_calls.rate(cache.workspace().store.cache("rate"), indexing.chunks_by(embedder))
 
 
 def job_words(job: Job, now: float, pace: float | None) -> tuple[float, str]:

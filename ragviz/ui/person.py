@@ -1,4 +1,4 @@
-"""Who looks at the pages: the name under which edits, verdicts and comments are stored."""
+"""Who looks at the pages: the name under which edits are stored."""
 
 from __future__ import annotations
 
@@ -24,5 +24,5 @@ def field(label: str = "Your name") -> None:
     st.session_state[f"{_KEY}-field"] = name()
     st.text_input(
         label, key=f"{_KEY}-field", max_chars=200, on_change=keep,
-        help="Stored with your edits, verdicts and comments. RAGVIZ_PERSON sets it for all pages.",
+        help="Stored with your edits. RAGVIZ_PERSON sets it for all pages.",
     )  # fmt: skip

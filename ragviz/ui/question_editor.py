@@ -36,7 +36,7 @@ def edit(corpus: Corpus, question_set: QuestionSet | None, set_name: str, questi
     draft = draft_of(name, question)
     draft.corpus, draft.question_set = corpus, question_set
     infos = [info for info in cache.workspace().store.documents.all(corpus.id) if info.status == "ok"]
-    draft.names = {info.id: info.name for info in infos}
+    names = {info.id: info.name for info in infos}
     left, right = st.columns([2, 3], gap="medium")
     with right:
         _documents(corpus, draft, infos, name)
@@ -44,7 +44,7 @@ def edit(corpus: Corpus, question_set: QuestionSet | None, set_name: str, questi
         draft.text = st.text_area("Question", draft.text, key=f"{name}/text", height=80)
         draft.answer = st.text_area("Answer", draft.answer, key=f"{name}/answer", height=100)
         _type_and_style(draft, name)
-        _evidence(corpus, draft, dict(draft.names), name)
+        _evidence(corpus, draft, names, name)
         if question is None:
             created = "" if question_set else ", which will be created"
             st.caption(f"It will be saved into the set “{plain(set_name)}”{created}.")

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from functools import partial
 
 import pandas as pd
 import streamlit as st
 
 from ragviz.analysis.rescue import Rescue, Row
 from ragviz.core.configuration import NO_EMBEDDER, Run
+from ragviz.core.job import NewJob
 from ragviz.jobs import queue
 from ragviz.runs import alternatives, replays, rescue_words
 from ragviz.runs.alternatives import Change
 from ragviz.runs.replays import Columns
 from ragviz.service import run_verbs
 from ragviz.text.markup import plain, sentence, without_middle
-from ragviz.ui import address, cache, job_panel, presentation, presses, question_table, wording
+from ragviz.ui import address, cache, job_panel, presentation, question_table, wording
 from ragviz.ui.kit import heading, table
 
 LARGER = 2
@@ -60,16 +61,16 @@ def _not_tried(run: Run, columns: Columns, k: int) -> None:
             st.caption("Being replayed: see the sidebar.")
         if searched:
             explained = "Searches these for the questions of this run, once; no model answers or judges."
-            if _offer(columns, searched, f"Replay {n}", "replay-missing", explained, disabled=going):
-                _submit(run, "replay-missing", {})
+            new = partial(run_verbs.replay, run)
+            _offer(columns, searched, f"Replay {n}", "replay-missing", new, explained, disabled=going)
         if computed:
             cost = cache.foreseen_words(run, k, "compute")
             explained = (
                 f"For {n}: {cost}. Texts that were embedded before are not embedded again. The indexes are built to be "
                 "searched, and not kept; cancelled, the changes that were replayed to the end are kept."
             )
-            if _offer(columns, computed, "Build and replay", "replay-build", explained, cost, disabled=going):
-                _submit(run, "replay-build", {"build": True})
+            new = partial(run_verbs.replay, run, build=True)
+            _offer(columns, computed, "Build and replay", "replay-build", new, explained, cost, disabled=going)
         if asks:
             _paid(run, asks, disabled=going)
     for change in (*searched, *computed):
@@ -79,21 +80,24 @@ def _not_tried(run: Run, columns: Columns, k: int) -> None:
 
 
 def _offer(
-    columns: Columns, some: Sequence[Change], label: str, key: str, explained: str, cost: str = "", *, disabled: bool
-) -> bool:
-    """Draw what is not tried yet with the button that tries it; return whether it was pressed."""
+    columns: Columns,
+    some: Sequence[Change],
+    label: str,
+    name: str,
+    new: Callable[[], NewJob],
+    explained: str,
+    cost: str = "",
+    *,
+    disabled: bool,
+) -> None:
+    """Draw what is not tried yet with the button that tries it."""
     names = [rescue_words.title(columns, change.key) for change in some]
-    listed = ", ".join(plain(without_middle(name, 40)) for name in names[:7])
+    listed = ", ".join(plain(without_middle(each, 40)) for each in names[:7])
     more = f" and {len(names) - 7} more" if len(names) > 7 else ""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         takes = f" ({plain(cost)})" if cost else ""
         st.markdown(f"Not tried yet: {listed}{more}{takes}.", width="stretch")
-        return st.button(label, key=presses.key(key), help=explained, disabled=disabled)
-
-
-def _submit(run: Run, button: str, arguments: dict[str, Any]) -> None:
-    job_panel.submit(button, run_verbs.replay(run, **arguments))
-    st.rerun()
+        job_panel.button(label, name, new, explained=explained, disabled=disabled)
 
 
 def _asks(run: Run, columns: Columns) -> str:
@@ -123,8 +127,8 @@ def _paid(run: Run, name: str, *, disabled: bool) -> None:
                 st.rerun()
         else:
             st.markdown(plain(price), width="content")
-            if st.button("Pay and replay", key=presses.key("replay-paid"), disabled=disabled):
-                _submit(run, "replay-paid", {"rerankers": [name]})
+            new = partial(run_verbs.replay, run, rerankers=[name])
+            job_panel.button("Pay and replay", "replay-paid", new, disabled=disabled)
 
 
 # The combination
@@ -148,8 +152,8 @@ def _together(run: Run, together: replays.Combination, k: int) -> None:
             job = job_panel.newest_job("replay", run.corpus_id, run=run.id)
             going = job is not None and job.status in queue.ACTIVE
             label = f"Try {wording.counted(len(missing), 'combination')}"
-            if st.button(label, key=presses.key("replay-combine"), help=plain(names), disabled=going):
-                _submit(run, "replay-combine", {"combine": k})
+            new = partial(run_verbs.replay, run, combine=k)
+            job_panel.button(label, "replay-combine", new, explained=plain(names), disabled=going)
 
 
 def swept(run: Run, together: replays.Combination) -> dict[str, str | int | None]:
@@ -252,12 +256,11 @@ def _action(run: Run, columns: Columns, row: Row) -> None:
             on_click=lambda: address.put(k=replay.k, rescued=None, broken=None),
         )  # fmt: skip
     elif change is not None and not answers and change.effort != "paid":
-        new = not change.index
-        words = "Builds the index, and makes the run on it." if new else "Makes the run; no model answers or judges."
-        label = ":blue[Build and run]" if new else ":blue[Make run]"
-        button = f"rescue-make-{replay.key}"
-        if st.button(label, key=presses.key(button), type="tertiary", help=words):
-            _make(run, button, change, replay.k)
+        words, label = "Makes the run; no model answers or judges.", ":blue[Make run]"
+        if not change.index:
+            words, label = "Builds the index, and makes the run on it.", ":blue[Build and run]"
+        new = partial(_made, run, change, replay.k)
+        job_panel.button(label, f"rescue-make-{replay.key}", new, kind="tertiary", explained=words)
     elif change is not None and not change.index and change.cut is not None:
         cut = change.cut
         chosen: dict[str, str | int | None] = {"chunker": cut.chunker, "chunk_size": cut.chunk_size}
@@ -273,17 +276,14 @@ def _action(run: Run, columns: Columns, row: Row) -> None:
         address.link("run", "Make run", **filled, retriever=config.retriever, k=replay.k)
 
 
-def _make(run: Run, button: str, change: Change, k: int) -> None:
-    """Start the job that makes the run of a change, on an index that it builds where there is none."""
+def _made(run: Run, change: Change, k: int) -> NewJob:
+    """Return the job that makes the run of a change, on an index that it builds where there is none."""
     store = cache.workspace().store
     parts = change.parts if change.kind == "both" else (change.key,)
     words = "-".join(re.sub(r"[^\w.]+", "-", part.partition("=")[2]).strip("-") for part in parts)
     name = wording.free_name(f"{run.name}-{words}"[:80], {each.name for each in store.runs.all()})
     config = replace(change.config, k=k)
     if change.index or change.cut is None:
-        job_panel.submit(button, run_verbs.make(cache.workspace(), name, config))
-        return
+        return run_verbs.make(cache.workspace(), name, config)
     index = wording.free_name(f"{run.provenance['index']}-{words}"[:80], {each.name for each in store.indexes.all()})
-    job_panel.submit(
-        button, run_verbs.build_and_make(store.corpora.get(run.corpus_id), index, change.cut, name, config)
-    )
+    return run_verbs.build_and_make(store.corpora.get(run.corpus_id), index, change.cut, name, config)

@@ -209,7 +209,7 @@ def _detail(question_set: QuestionSet, filtered_questions: Sequence[Question], p
             passages.evidence_groups(question_set.corpus_id, question, fold=fold)
         if not question.evidence:
             passages.source_chunks(question_set.corpus_id, question)
-        _comments(question_set, question)
+        person.field()
 
 
 def _buttons(question_set: QuestionSet, question: Question, version: str, following: str) -> None:
@@ -251,25 +251,6 @@ def _decide(question_set: QuestionSet, question: Question, following: str, versi
     st.rerun()
 
 
-def _comments(question_set: QuestionSet, question: Question) -> None:
-    store = cache.workspace().store
-    said = store.comments.all(question_set.id, question.id)
-    with st.expander(f"Comments ({len(said)})", expanded=bool(said)):
-        for comment in said:
-            with st.container(gap=None):
-                who = f"**{plain(comment.author or 'unnamed')}** · {wording.when(comment.created)}"
-                st.markdown(f"{who}  \n{plain(comment.text)}")
-                if st.button("Delete", key=f"uncomment-{comment.id}", type="tertiary"):
-                    store.comments.delete(question_set.id, comment.id)
-                    st.rerun()
-        with st.form(f"comment-{question.id}", clear_on_submit=True, border=False):
-            text = st.text_area("Comment", label_visibility="collapsed", placeholder="Write a comment", height=68)
-            if st.form_submit_button("Comment") and text.strip():
-                store.comments.add(question_set.id, question.id, person.name(), text.strip())
-                st.rerun()
-        person.field()
-
-
 def _edit_table(question_set: QuestionSet, filtered_questions: Sequence[Question], names: Mapping[str, str]) -> None:
     """Draw questions, answers and statuses as a table to edit; nothing is written until *Save* is pressed."""
     columns = {
@@ -278,7 +259,6 @@ def _edit_table(question_set: QuestionSet, filtered_questions: Sequence[Question
         "Status": st.column_config.SelectboxColumn(options=STATUSES, required=True),
     }
     edited = unsaved.table_of(question_set, filtered_questions)
-    unsaved.show_refused(edited)
     rows = _rows_of(question_set, edited.rows, names)
     editable = ["Question", "Answer", "Status", "Reason"]
     fixed = [name for name in rows.columns if name not in editable]

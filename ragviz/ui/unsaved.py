@@ -1,8 +1,4 @@
-"""What is typed and not saved: drafts of questions, edits in the table of questions, both kept in the session.
-
-A draft whose question, set or corpus somebody else deleted is shown, to be copied or downloaded; it is never saved
-anywhere else.
-"""
+"""What is typed and not saved: drafts of questions, edits in the table of questions, both kept in the session."""
 
 from __future__ import annotations
 
@@ -10,19 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import pandas as pd
 import streamlit as st
 
 from ragviz.core.digests import digest, new_id
 from ragviz.core.document import Corpus, Evidence, Span
 from ragviz.core.question import Question, QuestionStyle, QuestionType
 from ragviz.core.question_set import Edit, QuestionSet
-from ragviz.questions import authoring, interchange
+from ragviz.questions import authoring
 from ragviz.store.schema import version_of
 from ragviz.store.store import Store
 from ragviz.text.markup import plain
 from ragviz.ui import wording
-from ragviz.ui.kit import table
 
 _DRAFTS = "drafts"  # session state: `Draft` by the set and question it is of
 _TABLES = "edited-tables"  # session state: `Edited` by the id of its set
@@ -60,8 +54,7 @@ class Draft:
     """A question as it is being written; `question` is the stored one that is edited, None for a new one.
 
     `version` is that of `question`, "" for a new one; `focus` the span of evidence looked at. `corpus` and
-    `question_set` are what it is written for (the set None where there is none yet); `names` are the documents' names
-    by id.
+    `question_set` are what it is written for, the set None where there is none yet.
     """
 
     text: str = ""
@@ -75,7 +68,6 @@ class Draft:
     question: Question | None = None
     corpus: Corpus | None = None
     question_set: QuestionSet | None = None
-    names: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def evidence(self) -> Evidence:
@@ -151,33 +143,19 @@ def show_orphaned(store: Store) -> None:
     A new question belongs to its corpus only: it is saved into the set that is chosen.
     """
     for name, draft in list(_drafts().items()):
-        if draft.changed and (deleted := _deleted(store, draft)):
+        gone = draft.corpus is not None and store.ids_of([("corpus", draft.corpus.id)]) == [None]
+        if draft.question is not None and draft.question_set is not None:  # a deleted set has none
+            gone |= not store.questions.all(draft.question_set.id, [draft.question.id])
+        if draft.changed and gone:
             with st.container(border=True):
                 st.warning(plain(
-                    f"{deleted} was deleted by somebody else meanwhile. Your unsaved changes are kept here until you "
-                    "dismiss them: copy them, or download them and import them into a set."
+                    "What you were writing was deleted by somebody else meanwhile. Your unsaved changes are kept here "
+                    "until you dismiss them."
                 ))  # fmt: skip
-                written = draft.written()
-                cells = {title: [getattr(written, column)] for title, column in _COLUMNS.items()}
-                table.draw(pd.DataFrame(cells | {"Id": [written.id]}), f"left-{name}", alt="Unsaved changes")
-                data = interchange.write_questions([written], draft.names, "csv")
-                with st.container(horizontal=True):
-                    st.download_button("Download", data, "unsaved-questions.csv", "text/csv", key=f"take-{name}")
-                    if st.button("Dismiss", key=f"dismiss-{name}"):
-                        discard(name)
-                        st.rerun()
-
-
-def _deleted(store: Store, draft: Draft) -> str:
-    """Return which of corpus, set and question of a draft was deleted, in words; "" when all exist."""
-    corpus, question_set, question = draft.corpus, draft.question_set, draft.question
-    if corpus is not None and store.ids_of([("corpus", corpus.id)]) != [corpus.id]:
-        return f"The corpus “{corpus.name}”"
-    if question is None or question_set is None:
-        return ""
-    if store.ids_of([("questions", question_set.id)]) != [question_set.id]:
-        return f"The question set “{question_set.name}”"
-    return "" if any(q.id == question.id for q in store.questions.all(question_set.id)) else "The question"
+                st.code(f"{draft.text}\n{draft.answer}", language=None, wrap_lines=True)
+                if st.button("Dismiss", key=f"dismiss-{name}"):
+                    discard(name)
+                    st.rerun()
 
 
 # Edits in the table
@@ -188,7 +166,7 @@ class Edited:
     """The table of a set as it is being edited.
 
     `questions` are its rows, `key` its widget; `typed` are the edits, by question id and column, of which `before` were
-    made in an earlier widget and are in the rows already. `refused` of them somebody else overtook.
+    made in an earlier widget and are in the rows already.
     """
 
     question_set: QuestionSet
@@ -196,7 +174,6 @@ class Edited:
     key: str = ""
     before: Mapping[str, dict[str, Any]] = field(default_factory=dict)
     typed: dict[str, dict[str, Any]] = field(default_factory=dict)
-    refused: int = 0
 
     @property
     def rows(self) -> list[Question]:
@@ -256,7 +233,7 @@ def discard_table(question_set: QuestionSet) -> None:
 
 
 def save(store: Store, edited: Edited, author: str = "") -> None:
-    """Save the edits of a table as one version of its set; those that somebody else overtook stay unsaved.
+    """Save the edits of a table as one version of its set; those that somebody else overtook stay unsaved, and say so.
 
     Raises:
         RagvizError: the store cannot be written; the edits stay.
@@ -270,12 +247,7 @@ def save(store: Store, edited: Edited, author: str = "") -> None:
             overtaken += [conflict.current] if conflict.current else []
     discard_table(edited.question_set)
     if overtaken:
+        count = wording.counted(len(overtaken), "question")
+        st.toast(f"{count} changed by somebody else meanwhile: not saved. Saved again, your version replaces theirs.")
         typed = {question.id: edited.typed[question.id] for question in overtaken}
-        _tables()[edited.question_set.id] = Edited(edited.question_set, overtaken, typed=typed, refused=len(overtaken))
-
-
-def show_refused(edited: Edited) -> None:
-    """Say that edits were not saved, because somebody else changed their questions meanwhile."""
-    if edited.refused:
-        count = wording.counted(edited.refused, "question")
-        st.warning(f"{count} changed by somebody else meanwhile: not saved. Saved again, your version replaces theirs.")
+        _tables()[edited.question_set.id] = Edited(edited.question_set, overtaken, typed=typed)

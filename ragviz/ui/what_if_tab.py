@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import cast
 
 import numpy as np
@@ -23,7 +24,7 @@ from ragviz.runs.searched_again import Part
 from ragviz.runs.what_if_of_run import Risk, StoredRankings
 from ragviz.service import run_verbs
 from ragviz.text.markup import plain
-from ragviz.ui import address, cache, job_panel, presses, wording
+from ragviz.ui import address, cache, job_panel, wording
 from ragviz.ui.kit import figure, heading, notices, table, tiles
 
 NAME = "What if"
@@ -232,13 +233,9 @@ def search_button(run: Run, part: Part, label: str) -> None:
         return
     if job is not None and job.status == "failed":
         st.caption(f":orange[▲] {plain(job.error)}")
-    if st.button(
-        label,
-        key=presses.key(f"search-{part}"),
-        help="Searches the index once for the questions; no model answers or judges.",
-    ):
-        job_panel.submit(f"search-{part}", run_verbs.search_again(cache.workspace(), run, part))
-        st.rerun()
+    once = "Searches the index once for the questions; no model answers or judges."
+    search = partial(run_verbs.search_again, cache.workspace(), run, part)
+    job_panel.button(label, f"search-{part}", search, explained=once)
 
 
 # Risk against coverage, approximate against exact search

@@ -30,7 +30,6 @@ def upgrade() -> None:
     """Create all tables."""
     _table("cache", "kind key", data="value")
     _table("cells", "experiment_id number", text="name index run state reason index_id run_id", whole="number")
-    _table("comments", "set_id id", text="question_id author text", real="created")
     _table("corpora", "id", unique="name", text="name", real="created")
     _table("cuts", "build document_id", data="spans")
     _table(
