@@ -12,7 +12,7 @@ from typing import get_args
 import pytest
 
 from ragviz.core.question import GeneratorName
-from ragviz.generation import makers
+from ragviz.questions import question_types
 
 ROOT = Path(__file__).resolve().parent.parent / "ragviz"
 
@@ -192,4 +192,4 @@ def test_help_takes_little_more_processor_time_than_the_libraries_that_draw_it()
 
 
 def test_names_that_help_tells_are_those_there_are():
-    assert set(get_args(GeneratorName)) == set(makers.TYPES_OF) == set(makers.STYLES_OF)
+    assert set(get_args(GeneratorName)) == set(question_types.TYPES_OF) == set(question_types.STYLES_OF)

@@ -14,7 +14,6 @@ from ragviz.core.settings import Settings
 from ragviz.documents import corpora
 from ragviz.generation import model_questions, verification, verifying
 from ragviz.generation.model_questions import Task
-from ragviz.generation.plan import Cell
 from ragviz.generation.verification import Candidate, Context
 from ragviz.index import indexing
 from ragviz.models.chat import ModelClient
@@ -386,11 +385,7 @@ def test_bridges_of_which_one_passage_is_enough_are_rejected_and_no_others(works
     documents = {d.id: d for d in workspace.store.documents.texts(info.corpus_id, info.documents)}
     cuts = workspace.store.indexes.cuts(info.build, info.documents)
     [chunks] = [indexing.chunks_of(document, cuts[i]) for i, document in documents.items()]
-    tasks = [
-        Task(Cell(one.document_id, "", "bridge", "colleague"), pair)
-        for pair in zip(chunks[::2], chunks[1::2], strict=True)
-        for one in pair[:1]
-    ]
+    tasks = [Task("bridge", "colleague", pair) for pair in zip(chunks[::2], chunks[1::2], strict=True)]
     written = list(model_questions.written(tasks, documents, set(), workspace.model))
     assert [q.status for q in written] == ["proposed"] * 30
     planted = {q.id for q in written if q.text.count("“") == 1}

@@ -14,7 +14,7 @@ from ragviz.cli.runs_commands import show_forecast
 from ragviz.core.document import Corpus
 from ragviz.core.errors import UsageError
 from ragviz.core.question import GeneratorName
-from ragviz.generation import makers, pipeline, plan, plan_record
+from ragviz.generation import pipeline, plan, plan_record
 from ragviz.models import requests
 from ragviz.questions import question_types
 from ragviz.service import question_verbs
@@ -25,10 +25,10 @@ LISTED = 40
 
 
 @options.explained(
-    kinds=lambda: f"What is asked for, and how often, as fact=20,list=10. {_by_generator(makers.TYPES_OF)}",
+    kinds=lambda: f"What is asked for, and how often, as fact=20,list=10. {_by_generator(question_types.TYPES_OF)}",
     styles=lambda: (
         "How questions are put, as counts or shares: keywords=30,colleague=70; default: colleague. "
-        + _by_generator(makers.STYLES_OF)
+        + _by_generator(question_types.STYLES_OF)
     ),
 )
 def questions_generate(
@@ -58,10 +58,10 @@ def questions_generate(
     workspace = console.open_workspace()
     console.one_of("generator", generator, get_args(GeneratorName))
     arguments: dict[str, Any] = {"index": index_name, "name": set_name, "limit": limit, "generator": generator}
-    arguments |= {"kinds": plan.whole(plan.read_quotas(kinds, "kinds")), "styles": plan.read_quotas(styles, "styles")}
+    arguments |= {"kinds": plan.read_quotas(kinds, "kinds"), "styles": plan.read_quotas(styles, "styles")}
     arguments |= {"passages": passages, "seed": seed, "verify": verify}
     if dry_run:
-        _show_preview(workspace, pipeline.foresee_questions(workspace, **arguments), as_json)
+        _show_preview(pipeline.foresee_questions(workspace, **arguments), as_json)
         return
     corpus = workspace.store.corpora.get(workspace.store.indexes.get(index_name).corpus_id)
     try:
@@ -74,7 +74,7 @@ def questions_generate(
         made = f"this time {result['proposed']:,} proposed, {result['rejected']:,} rejected"
         total = f"{counts.counted(result['total'], 'question')} in the set, {shown.asked:,} of them asked"
         console.say(f"'{set_name}': {total}; {made}")
-        _draw_yields(shown)
+        _draw_types(shown)
 
     console.show(result, as_json, draw)
     console.warn(*pipeline.notes(result))
@@ -97,7 +97,7 @@ def _paid_words(workspace: console.Workspace, corpus: Corpus, set_name: str) -> 
 
 
 def questions_plan(set_name: str, as_json: Json = False) -> None:
-    """Show planned against made by document and kind, why the rest was not made, and what each kind cost."""
+    """Show planned against made by document and kind, and why the rest was not made."""
     workspace = console.open_workspace()
     question_set = workspace.store.sets.get(set_name)
     made = plan_record.shown(workspace.store, question_set)
@@ -108,22 +108,21 @@ def questions_plan(set_name: str, as_json: Json = False) -> None:
         _draw_by_document(
             made.documents, f"{question_set.name}: made/planned", lambda planned, done: f"{done}/{planned}"
         )
-        _draw_yields(made)
+        _draw_types(made)
         console.say(*pipeline.unasked_words(made.nothing))
 
-    body = {"questions": question_set.name, "cells": made.cells, "kinds": made.yields, "nothing": made.nothing}
+    body = {"questions": question_set.name, "cells": made.cells, "kinds": made.types, "nothing": made.nothing}
     console.show(body, as_json, draw)
 
 
-def _show_preview(workspace: console.Workspace, preview: pipeline.Preview, as_json: bool) -> None:
-    corpus_id = workspace.store.indexes.get(preview.record.index).corpus_id
-    names = workspace.store.documents.names(corpus_id)
+def _show_preview(preview: pipeline.Preview, as_json: bool) -> None:
+    assumed = pipeline.ASSUMED if preview.forecast.calls else ""
     if as_json:
-        body = asdict(preview.forecast) | {"total": preview.forecast.total, "assumed": preview.assumed}
-        console.show(body | {"plan": plan_record.cell_rows([preview.record], names)}, as_json, lambda: None)
+        body = asdict(preview.forecast) | {"total": preview.forecast.total, "assumed": assumed}
+        console.show(body | {"plan": preview.shown.cells}, as_json, lambda: None)
         return
-    _draw_by_document(plan_record.by_document([preview.record], names, {}), "planned", lambda planned, _: str(planned))
-    show_forecast(preview.forecast, as_json, preview.assumed)
+    _draw_by_document(preview.shown.documents, "planned", lambda planned, _: str(planned))
+    show_forecast(preview.forecast, as_json, assumed)
 
 
 def _draw_by_document(
@@ -137,16 +136,9 @@ def _draw_by_document(
         console.say(f"and {len(rows) - LISTED:,} more documents: --json lists all")
 
 
-def _draw_yields(made: plan_record.Shown) -> None:
-    """Print what came of all plans, of each kind, what it yielded, and what it cost."""
+def _draw_types(made: plan_record.Shown) -> None:
+    """Print what came of all plans, and of each kind."""
     console.say(made.words)
-    names = ("type", "planned", "missing", "made", "kept", "rejected", "unverified", "calls")
-    last = ("why missing", "reasons")
-    drawn = [(*(row[name] for name in names), _cost(row), *(row[name] for name in last)) for row in made.yields]
-    console.table((*names[:3], "written", *names[4:], "cost", "missing because", "rejected because"), drawn)
-
-
-def _cost(row: Mapping[str, Any]) -> str:
-    tokens = row["prompt_tokens"] + row["completion_tokens"]
-    dollars = f", {requests.dollars(row['dollars'])}" if row["dollars"] else ""  # none without a price
-    return f"{tokens:,} tokens{dollars}" if row["calls"] else ""
+    names = ("type", "planned", "missing", "made", "kept", "rejected", "unverified", "reasons")
+    drawn = [tuple(row[name] for name in names) for row in made.types]
+    console.table((*names[:3], "written", *names[4:-1], "rejected because"), drawn)

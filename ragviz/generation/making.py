@@ -1,33 +1,35 @@
-"""Making the questions that a plan lacks: in batches, stored as they come, counted in the plan's record."""
+"""Making the questions that a plan lacks by a model: in batches, verified, and stored as they come."""
 
 from __future__ import annotations
 
 import time
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter, defaultdict, deque
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, TypeVar
 
-from ragviz.core.errors import ModelError
-from ragviz.core.question import Question
+from ragviz.core.digests import digest
+from ragviz.core.errors import ModelError, RagvizError
+from ragviz.core.question import Question, QuestionType
 from ragviz.core.question_set import Edit, QuestionSet
+from ragviz.core.reply_cache import Cache
 from ragviz.core.stopping import Progress, silent
-from ragviz.generation import plan_record, rejection
-from ragviz.generation.indexed_documents import IndexedDocuments
-from ragviz.generation.makers import Meter, Order, size
-from ragviz.generation.model_maker import ModelMaker
-from ragviz.generation.model_questions import FAILED
-from ragviz.generation.plan_record import PlanRecord, Row, kind_of_reason
-from ragviz.generation.source_search import SourceSearch
+from ragviz.generation import model_questions, plan_record, rejection, verification
+from ragviz.generation.model_questions import FAILED, Ask, Task
+from ragviz.generation.plan_record import PlanRecord, kind_of_reason
+from ragviz.generation.sources import Source, Sources
+from ragviz.generation.verification import Contexts
+from ragviz.models.chat import ModelClient
 from ragviz.models.requests import Spending
 from ragviz.questions.question_types import TYPES
 from ragviz.text.untrusted import without_keys
 from ragviz.workspace import Workspace
 
 BATCH = 20
-"""Questions of one type that are made together, before it is counted what is missing."""
+"""Questions that are made together, before it is counted what is missing."""
+ATTEMPTS = 3
+"""Passages of a document that are tried for one question that is planned there, before others are."""
 USEFUL_SHARE, DOUBT = 0.05, 0.01
 """A generation stops when a model with a usable question of every twentieth try would do so badly once in a hundred
 times: after 90 tries without a question, 130 with one, 398 with ten. Checked after every
@@ -35,171 +37,245 @@ try, this stops a model with one in twenty in 8 % of long generations, and one w
 simulated ones."""
 SHARE_OF_STORING = 0.05
 """Share of the time that is spent on storing the record of a generation, at most, once it is long."""
-
-
 KEPT = ""
 """Outcome of a question that is kept."""
-Item = TypeVar("Item")
 
 
-class Making(SourceSearch):
-    """Makes what a plan lacks, stores it, and counts it in the plan's record."""
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """The model that writes, by `ask`, and what verifies by `verify_ask`; without `contexts` nothing is verified.
 
-    def __init__(
-        self,
-        workspace: Workspace,
-        question_set: QuestionSet,
-        record: PlanRecord,
-        maker: ModelMaker,
-        documents: IndexedDocuments,
-        edit: Edit,
-        spending: Spending,
-    ) -> None:
-        existing = workspace.store.questions.all(question_set.id)
-        super().__init__(record, maker, documents, existing)
-        self._workspace, self._set, self._edit, self._spending = workspace, question_set, edit, spending
-        self._known = {q.id: q for q in existing if not q.reason.startswith(FAILED)}
-        # What was rejected may be asked after all of another source, in a resumed generation as in one that goes on.
-        refused = {q.id for q in existing if q.status == "rejected" and q.reason and q.generator == maker.name}
-        self._texts = {rejection.normal(q.query) for q in existing if q.text and q.id not in refused}
-        rejected = (question for question in existing if question.status == "rejected" and question.text)
-        self._rejected_texts = {rejection.normal(question.query) for question in rejected}
-        self.made: list[Question] = []
-        self._waiting: list[Question] = []
-        self._outcomes = Counter[str]()  # reasons, KEPT for none
-        self._stored, self._pause = 0.0, 0.0
-        self._progress: Progress = silent
+    `verdicts` and `keys` are as in `verification.verify`.
+    """
+
+    client: ModelClient
+    seed: int
+    ask: Ask
+    verify_ask: Ask
+    contexts: Contexts | None = None
+    verdicts: Cache | None = None
+    keys: Sequence[str] = ()
+
+    def write(self, tasks: Sequence[Task], sources: Sources, existing: set[str]) -> Generator[Question]:
+        """Yield the question of each task, verified; unusable ones are rejected, with the reason.
+
+        When calls must stop, what was written so far comes, not verified. Rejected ones come as soon as all before them
+        have: a useless model is noticed early. `existing` is as in `model_questions.written`.
+        """
+        written, documents = list[Question](), sources.documents.by_id
+        try:
+            for question in model_questions.written(tasks, documents, existing, self.client, self.seed, self.ask):
+                if written or question.asked:
+                    written.append(question)
+                else:
+                    yield question
+        except RagvizError:
+            yield from written
+            raise
+        yield from self.verify(written)
+
+    def verify(self, questions: Sequence[Question]) -> Iterator[Question]:
+        """Yield the questions in order; those that are asked are verified."""
+        if self.contexts is None:
+            yield from questions
+            return
+        decided, asked = dict[str, Question](), [question for question in questions if question.asked]
+        try:
+            for question in verification.verify(
+                asked, self.contexts, self.client, self.verify_ask, verdicts=self.verdicts, keys=self.keys
+            ):
+                decided[question.id] = question
+        except RagvizError:
+            yield from (decided.get(question.id, question) for question in questions)
+            raise
+        yield from (decided.get(question.id, question) for question in questions)
+
+
+@dataclass(slots=True)
+class Making:
+    """Makes what a plan lacks, stores it, and counts it in the plan's record; `made` are the new questions."""
+
+    workspace: Workspace
+    question_set: QuestionSet
+    record: PlanRecord
+    sources: Sources
+    writer: Writer
+    edit: Edit
+    spending: Spending
+    made: list[Question] = field(default_factory=list)
+    _known: dict[str, Question] = field(default_factory=dict)
+    _counts: list[int] = field(default_factory=list)
+    _tries: Counter[int] = field(default_factory=Counter)
+    _texts: set[str] = field(default_factory=set)
+    _rejected_texts: set[str] = field(default_factory=set)
+    _about: dict[tuple[str, str], list[str]] = field(default_factory=lambda: defaultdict(list))
+    _used: set[tuple[str, Source]] = field(default_factory=set)
+    _queues: dict[tuple[str, str], deque[Source]] = field(default_factory=dict)
+    _waiting: list[Question] = field(default_factory=list)
+    _outcomes: Counter[str] = field(default_factory=Counter)
+    _stored: float = 0.0
+    _pause: float = 0.0
+    _progress: Progress = silent
 
     def run(self, progress: Progress) -> None:
-        """Make the questions that are missing: in their cells, else in their documents, else anywhere."""
-        self._progress = progress
+        """Make the questions that are missing: in their documents, else anywhere."""
+        self._progress, maker = progress, self.writer.client.model
+        for question in self.workspace.store.questions.all(self.question_set.id):
+            is_own, is_rejected = question.generator == maker, question.status == "rejected"
+            if not question.reason.startswith(FAILED):
+                self._known[question.id] = question
+                if is_own:
+                    self._about[question.type, "+".join(question.source_chunks)].append(question.text)
+            # What was rejected may be asked after all of another source, in a resumed generation as in one that goes on.
+            if question.text and not (is_rejected and question.reason and is_own):
+                self._texts.add(rejection.normal(question.query))
+            if question.text and is_rejected:
+                self._rejected_texts.add(rejection.normal(question.query))
         self._verify_again()
-        self.maker.prepare([self.record.rows[number].cell for number in self.lacking()], progress)
-        self._tell("Looking for places to ask about")
-        searches = [(self.in_cell, True), (self.in_document, True), (self.anywhere, False)]
-        for search, is_bounded in searches:
-            self.unasked = frozenset(self._unasked())
-            tries = Counter[int]()
-            while orders := self.orders(search, self.lacking(tries if is_bounded else None)):
-                tries.update(number for number, _ in orders)
-                for first in range(0, len(orders), BATCH):
-                    for same in _grouped(orders[first : first + BATCH], lambda each: each[1].cell.type):
-                        self._make(same)
+        self._counts = self.record.counts(self._known)
+        for anywhere in (False, True):
+            self._tell("Looking for places to ask about")
+            while tasks := self._tasks(anywhere=anywhere):
+                for first in range(0, len(tasks), BATCH):
+                    self._make(tasks[first : first + BATCH])
                     if time.monotonic() - self._stored > self._pause:
                         self.store()
         self._explain()
-        self.record.state = "done"
 
-    def _explain(self) -> None:
-        """Note why planned questions are missing, and why documents have none."""
-        for row in self.record.rows:
-            title = TYPES[row.cell.type].title
-            if row.missing and not row.reasons:
-                row.reasons[f"nothing more there for the kind “{title}”"] = row.missing
-        for document_id, rows in self._unasked().items():
-            if document := self.documents.by_id.get(document_id):
-                kinds = ", ".join(dict.fromkeys(TYPES[row.cell.type].title for row in rows))
-                reasons = plan_record.reason_words(sum((row.reasons for row in rows), Counter()))
-                self.record.nothing[document_id] = f"it holds {size(document)}; planned: {kinds}; {reasons}"
+    # What is to be written
 
-    def _unasked(self) -> dict[str, list[Row]]:
-        """Return the rows of each document that questions are planned for and that has none of them, by its id."""
-        kept = (self._known[i] for i in self.record.places if i in self._known)
-        asked = {document_id for question in kept for document_id in plan_record.documents_of(question)}
-        rows: dict[str, list[Row]] = defaultdict(list)
-        for row in self.record.rows:
-            if row.cell.document_id not in asked:
-                rows[row.cell.document_id].append(row)
-        return rows
+    def _tasks(self, *, anywhere: bool) -> list[tuple[int, Task]]:
+        """Return a task for every question that a cell lacks, where there is a source, with the cell's number."""
+        found, busy = list[tuple[int, Task]](), set[str]()
+        for number, cell in enumerate(self.record.cells):
+            if not anywhere and self._tries[number] >= ATTEMPTS * cell.planned:
+                continue
+            queue = self._queue("" if anywhere else cell.document_id, cell.type)
+            for _ in range(cell.planned - self._counts[number]):
+                if (source := self._next(queue, cell.type, busy)) is None:
+                    break
+                self._tries[number] += 1
+                task = self.sources.task(source, cell.type, cell.style, self._about[cell.type, source.key])
+                found.append((number, task))
+        return found
 
-    def _make(self, numbered: Sequence[tuple[int, Order]]) -> None:
-        """Make the questions of orders of one type, and count them and what they took."""
-        self._tell(f"Writing questions: {TYPES[numbered[0][1].cell.type].title}")
-        meter, fresh = Meter(), list[tuple[int, Order]]()
-        for number, order in numbered:
-            known = self._known.get(self.maker.question_id(order))
+    def _next(self, queue: deque[Source], asked: QuestionType, busy: set[str]) -> Source | None:
+        """Return the next source of a queue; None where there is none, or it waits for others of its passages."""
+        while queue:
+            source = queue[0]
+            before = len(self._about[asked, source.key])
+            if (asked, source) in self._used or source.copy < before:
+                queue.popleft()
+                continue
+            if f"{asked} {source.key}" in busy or source.copy > before:
+                return None
+            self._used.add((asked, source))
+            busy.add(f"{asked} {source.key}")
+            return queue.popleft()
+        return None
+
+    def _queue(self, document_id: str, asked: QuestionType) -> deque[Source]:
+        """Return the sources of a document, or of all ("") by turns."""
+        if (document_id, asked) not in self._queues:
+            is_there = document_id in self.sources.documents.by_id
+            found = self.sources.of(document_id, asked) if is_there else [] if document_id else self._by_turns(asked)
+            self._queues[document_id, asked] = deque(found)
+        return self._queues[document_id, asked]
+
+    def _by_turns(self, asked: QuestionType) -> Iterator[Source]:
+        """Yield sources of all documents, one of each in turn.
+
+        First of those that no question is about yet, then of those known to have something for the type.
+        """
+        about = {i for question in self.record.kept(self._known) for i in plan_record.documents_of(question)}
+        documents = self.sources.documents
+
+        def order(document_id: str) -> tuple[bool, bool, str]:
+            drawn = digest(str(self.record.seed), asked, document_id)
+            return document_id in about, not documents.places_of(document_id, asked), drawn
+
+        turns, level = sorted(documents.by_id, key=order), 0
+        while turns:
+            turns = [i for i in turns if level < len(self.sources.of(i, asked))]
+            yield from (self.sources.of(document_id, asked)[level] for document_id in turns)
+            level += 1
+
+    # What was written
+
+    def _make(self, numbered: Sequence[tuple[int, Task]]) -> None:
+        """Have the questions of tasks written, but for those that exist, and count them."""
+        fresh = list[tuple[int, Task]]()
+        for number, task in numbered:
+            known = self._known.get(model_questions.question_id(task, self.writer.client.model, self.writer.seed))
             if known is None:
-                fresh.append((number, order))
-            elif known.status == "rejected":
-                self.record.rows[number].reasons[kind_of_reason(known.reason)] += 1
-            elif known.id not in self.record.places:  # it was stored by a process that was killed
-                self.record.count(known.id, number)
-        try:
-            with closing(self.maker.make([order for _, order in fresh], self._texts, meter)) as made:
-                for (number, order), question in zip(fresh, made, strict=True):
-                    self._take(number, order, question)
-        finally:
-            self.record.yielded(numbered[0][1].cell.type).add(meter.usage)
+                fresh.append((number, task))
+            elif known.status != "rejected" and known.id not in self.record.made:
+                self._count(number, known)  # it was stored by a process that was killed
+        self._tell("Writing questions")
+        with closing(self.writer.write([task for _, task in fresh], self.sources, self._texts)) as made:
+            for (number, _), question in zip(fresh, made, strict=True):
+                self._take(number, question)
 
-    def _take(self, number: int, order: Order, made: Question) -> None:
-        row = self.record.rows[number]
-        self._keep(made)
+    def _take(self, number: int, made: Question) -> None:
+        """Store a new question with those that wait; one in the words of a rejected one is not kept if it is, too."""
         if made.status == "rejected":
-            row.reasons[kind_of_reason(made.reason)] += 1
+            words = rejection.normal(made.query)
+            if not made.text or words not in self._rejected_texts:
+                self._keep(made)
+            self._rejected_texts.add(words)
         else:
-            self.record.count(made.id, number)
+            self._keep(made)
+            self._count(number, made)
         if not made.reason.startswith(FAILED):
             self._known[made.id] = made
-            self.about[order.source.asked, order.source.group].append(made.text)
+            self._about[made.type, "+".join(made.source_chunks)].append(made.text)
         self._tell(f"Verified: {made.text}" if made.verified_by and made.asked else made.text)
         self._outcomes[kind_of_reason(made.reason) if made.status == "rejected" else KEPT] += 1
         if hopeless(self._outcomes.total(), self._outcomes[KEPT]):
-            raise ModelError(_why_hopeless(self.maker.name, self._outcomes))
+            raise ModelError(_why_hopeless(self.writer.client.model, self._outcomes))
 
     def _keep(self, made: Question) -> None:
-        """Count a question and have it stored with those that wait, unless one in its words was rejected before."""
-        if made.status == "rejected" and made.text:
-            if (words := rejection.normal(made.query)) in self._rejected_texts:
-                return
-            self._rejected_texts.add(words)
-        self.record.yielded(made.type).count(made)
         self.made.append(made)
         self._waiting.append(made)
 
+    def _count(self, number: int, question: Question) -> None:
+        self._counts[number] += 1
+        self.record.made.append(question.id)
+
     def _verify_again(self) -> None:
         """Verify what was kept though its verification failed."""
-        asked = [q for i in self.record.places if (q := self._known.get(i)) and q.asked and not q.verified_by]
-        done = 0
-        for same in _grouped(asked, lambda question: question.type):
-            meter = Meter()
-            try:
-                for question in self.maker.verify(same, meter):
-                    self._progress(done, len(asked), "questions", "Verifying what was not verified")
-                    done += 1
-                    if question != self._known[question.id]:
-                        self._known[question.id] = question
-                        self._waiting.append(question)
-                        if question.status == "rejected":
-                            self.record.drop({question.id: question.reason})
-            finally:
-                self.record.yielded(same[0].type).add(meter.usage)
+        asked = [question for question in self.record.kept(self._known) if question.asked and not question.verified_by]
+        for done, question in enumerate(self.writer.verify(asked)):
+            self._progress(done, len(asked), "questions", "Verifying what was not verified")
+            if question != self._known[question.id]:
+                self._known[question.id] = question
+                self._waiting.append(question)
 
-    def store(self, *, at_end: bool = False) -> None:
-        """Store the questions that wait, and the record that counts them, together; `at_end` the record in any case."""
-        if not self._waiting and not at_end:
-            return
-        started, keys = time.monotonic(), self._workspace.settings.keys
-        store, questions = self._workspace.store, [_without_keys(question, keys) for question in self._waiting]
-        fact = plan_record.fact_with(store, self._set.id, self.record)
-        if questions:
-            store.questions.put(self._set.id, questions, edit=self._edit, facts={plan_record.FACT: fact})
-        else:
-            store.sets.put_fact(self._set.id, plan_record.FACT, fact)
+    def _explain(self) -> None:
+        """Note why planned documents have no question."""
+        about = {i for question in self.record.kept(self._known) for i in plan_record.documents_of(question)}
+        why = plan_record.reason_words(plan_record.rejected(self._known.values(), [self.record.generator]))
+        types: dict[str, dict[str, None]] = defaultdict(dict)
+        for cell in self.record.cells:
+            types[cell.document_id][TYPES[cell.type].title] = None
+        self.record.nothing = {
+            i: f"planned: {', '.join(types[i])}; {why or 'nothing more there to ask about'}"
+            for i in types.keys() - about
+        }
+
+    def store(self) -> None:
+        """Store the questions that wait, and the record that counts them, together."""
+        started, keys = time.monotonic(), self.workspace.settings.keys
+        store, questions = self.workspace.store, [_without_keys(question, keys) for question in self._waiting]
+        fact = plan_record.fact_with(store, self.question_set.id, self.record)
+        store.questions.put(self.question_set.id, questions, edit=self.edit, facts={plan_record.FACT: fact})
         self._waiting = []
-        self._spending.settle()
+        self.spending.settle()
         self._stored = time.monotonic()
         self._pause = (self._stored - started) / SHARE_OF_STORING
 
     def _tell(self, message: str) -> None:
-        self._progress(self.record.usable, self.record.planned, "questions", message)
-
-
-def _grouped(items: Iterable[Item], key: Callable[[Item], Any]) -> list[list[Item]]:
-    """Return items with the same key together, in the order of the first of each."""
-    groups: dict[Any, list[Item]] = defaultdict(list)
-    for item in items:
-        groups[key(item)].append(item)
-    return list(groups.values())
+        self._progress(sum(self._counts), self.record.planned, "questions", message)
 
 
 def _without_keys(question: Question, keys: Sequence[str]) -> Question:

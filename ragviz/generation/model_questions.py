@@ -6,7 +6,7 @@ A prompt is put together of instructions for the type of the question and for it
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
@@ -16,15 +16,15 @@ from pydantic import BaseModel, Field
 from ragviz.core.digests import digest, json_line
 from ragviz.core.document import Chunk, Document, Evidence, Span
 from ragviz.core.errors import BudgetReached, ModelError
-from ragviz.core.question import Question
+from ragviz.core.question import Question, QuestionStyle, QuestionType
 from ragviz.generation import evidence_passages, question_prompts, rejection
-from ragviz.generation.makers import Ask
-from ragviz.generation.plan import Cell
 from ragviz.models.chat import ModelClient
-from ragviz.models.requests import Request
+from ragviz.models.requests import Completion, Request
 from ragviz.text import language, numerals
 from ragviz.text.quotes import places
 
+Ask = Callable[[ModelClient, Request[Any]], Completion[Any]]
+"""Sends a request by a client; raises BudgetReached when no more may be paid."""
 FAILED = "model failed"
 """How the reason of a rejection begins when the call failed: the model is asked about these passages again."""
 
@@ -88,15 +88,16 @@ class UnanswerableReply(QuestionReply):
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A question to be written about `passages`, as many as its type needs, the first being of the cell's document.
+    """A question to be written about `passages`, as many as its type needs.
 
     `asked` are texts of questions that exist about these passages, not to be written again. `number` counts those of
-    the same cell and passages, from 0. `titles` say where each passage stands: the title of its document and the
+    the same type and passages, from 0. `titles` say where each passage stands: the title of its document and the
     headings above it. `own` is the language of the documents, "" where it is to be read off the passages. `drawn`, a
     number, decides whose question it is.
     """
 
-    cell: Cell
+    type: QuestionType
+    style: QuestionStyle
     passages: Sequence[Chunk]
     asked: tuple[str, ...] = ()
     number: int = 0
@@ -113,7 +114,7 @@ class Task:
     def question_language(self) -> str:
         """The code of the language of the question: another one than that of the passages is Chinese or English."""
         own = self.passage_language
-        return own if self.cell.style != "other-language" else "zh" if own == "en" else "en"
+        return own if self.style != "other-language" else "zh" if own == "en" else "en"
 
 
 TEMPERATURE = 0.7
@@ -128,7 +129,7 @@ def question_id(task: Task, maker: str, seed: int = 0) -> str:
     """Return the id of the question that a model called `maker` writes for a task."""
     chunk_ids = [chunk.id for chunk in task.passages]
     number = [str(task.number)] if task.number else []
-    return digest("claimed question", maker, str(seed), task.cell.type, task.cell.style, *chunk_ids, *number)
+    return digest("claimed question", maker, str(seed), task.type, task.style, *chunk_ids, *number)
 
 
 def question_request(task: Task, seed: int = 0) -> Request[Any]:
@@ -141,13 +142,12 @@ def question_request(task: Task, seed: int = 0) -> Request[Any]:
     fence = f"passages-{digest(*titles, *texts, asked)}"
     lines = [line for number, text in enumerate(texts) for line in (f"[{number + 1}]{titles[number]}", text)]
     user = "\n".join([f"<{fence}>", *lines, *([asked] if asked else []), f"</{fence}>"])
-    cell, written_in, asked_too = task.cell, task.question_language, bool(asked)
     system = question_prompts.system(
-        lang, fence, cell.type, cell.style, len(texts), written_in, asked=asked_too, drawn=task.drawn
+        lang, fence, task.type, task.style, len(texts), task.question_language, asked=bool(asked), drawn=task.drawn
     )
     messages = [{"role": "system", "content": system}, {"role": "user", "content": user}]
     most = THOUGHT + 2 * sum(len(chunk.text) for chunk in task.passages)  # the claims are quoted from them
-    reply = _REPLIES.get(task.cell.type, QuestionReply)
+    reply = _REPLIES.get(task.type, QuestionReply)
     return Request(messages, reply, temperature=TEMPERATURE, seed=seed + task.number, max_tokens=most)
 
 
@@ -161,9 +161,9 @@ def blank(task: Task, maker: str, seed: int = 0) -> Question:
         generator=maker,
         language=task.passage_language,
         source_chunks=tuple(chunk.id for chunk in task.passages),
-        unanswerable=task.cell.type == "unanswerable",
-        type=task.cell.type,
-        style=task.cell.style,
+        unanswerable=task.type == "unanswerable",
+        type=task.type,
+        style=task.style,
     )
 
 
@@ -264,7 +264,7 @@ def _evidence(
     claims: Sequence[ClaimReply], task: Task, documents: Mapping[str, Document]
 ) -> tuple[Evidence, tuple[str, ...], str]:
     """Return a group of evidence for each passage, what it says, and why there is none."""
-    groups, parts, optional = [], [], task.cell.type in ("follow-up", "unanswerable")
+    groups, parts, optional = [], [], task.type in ("follow-up", "unanswerable")
     refused = ""
     for number, chunk in enumerate(task.passages, start=1):
         where = f"passage {number}" if len(task.passages) > 1 else "the chunk"
@@ -357,7 +357,7 @@ def placeholder(task: Task, maker: str, seed: int = 0) -> Question:
     question = replace(blank(task, maker, seed), text=spans[0][0].text[:100], answer=spans[0][0].text[:60])
     if question.unanswerable:
         return replace(question, answer="")
-    turns = ((question.text, question.answer),) if task.cell.type == "follow-up" else ()
+    turns = ((question.text, question.answer),) if task.type == "follow-up" else ()
     return replace(question, evidence=spans, history=turns)
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
-from itertools import cycle, islice
+from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, TypedDict, Unpack, get_args
 
 from ragviz.core import stopping
@@ -17,15 +16,13 @@ from ragviz.core.errors import UsageError
 from ragviz.core.question import GeneratorName, Question, QuestionStyle, QuestionType
 from ragviz.core.question_set import Edit, QuestionSet
 from ragviz.core.stopping import Progress, silent
-from ragviz.generation import makers, model_questions, plan_record, verification, verifying
-from ragviz.generation import plan as planned_cells
+from ragviz.generation import model_questions, plan, plan_record, verification, verifying
 from ragviz.generation.extractive_maker import ExtractiveMaker
-from ragviz.generation.indexed_documents import STRUCTURAL, IndexedDocuments
-from ragviz.generation.makers import Order
-from ragviz.generation.making import Making
-from ragviz.generation.model_maker import ModelMaker
+from ragviz.generation.indexed_documents import IndexedDocuments
+from ragviz.generation.making import Making, Writer
+from ragviz.generation.plan import STRUCTURAL, Cell
 from ragviz.generation.plan_record import PlanRecord
-from ragviz.generation.source_search import SourceSearch
+from ragviz.generation.sources import Source, Sources
 from ragviz.generation.verification import Candidate, Context
 from ragviz.index import indexing
 from ragviz.judging import forecast, planning
@@ -34,7 +31,7 @@ from ragviz.models.chat import ModelClient
 from ragviz.models.refusals import Breaker
 from ragviz.models.requests import Spending
 from ragviz.questions import sets
-from ragviz.questions.question_types import STYLES, TYPES
+from ragviz.questions.question_types import STYLES, STYLES_OF, TYPES, TYPES_OF
 from ragviz.targets import fitting
 from ragviz.text import words
 from ragviz.text.counts import counted
@@ -43,10 +40,12 @@ from ragviz.workspace import Workspace
 GENERATORS: tuple[str, ...] = get_args(GeneratorName)
 PASSAGES = 2
 """Passages of a bridge where nobody says how many."""
-REASONS = 3
-"""Reasons of rejected questions that are listed, the most frequent first."""
 NAMED = 10
 """Documents without questions that are named; `ragviz questions plan --json` names all."""
+SHARE_KEPT = 0.8
+"""Share of a model's tries that an estimate counts as kept."""
+ASSUMED = f"One try in {1 / (1 - SHARE_KEPT):.0f} is counted as rejected, and written again."
+"""From what an estimate counts second tries."""
 
 
 class Wanted(TypedDict, total=False):
@@ -57,7 +56,7 @@ class Wanted(TypedDict, total=False):
     """
 
     limit: int | None
-    kinds: Mapping[QuestionType, int | None] | None
+    kinds: Mapping[QuestionType, float | None] | None
     styles: Mapping[QuestionStyle, float | None] | None
     generator: str
     passages: int
@@ -65,38 +64,13 @@ class Wanted(TypedDict, total=False):
 
 
 @dataclass(frozen=True, slots=True)
-class Choices:
-    """What a generation makes: `limit` questions, so many of each of `kinds` (without a model at most) and `styles`."""
-
-    info: IndexInfo
-    generator: str
-    limit: int
-    kinds: Mapping[QuestionType, int]
-    styles: Mapping[QuestionStyle, int]
-    seed: int = 0
-    passages: int = PASSAGES
-    client: ModelClient | None = None
-
-    @property
-    def maker(self) -> str:
-        """What the questions name as their generator."""
-        return self.client.model if self.client else self.generator
-
-    @property
-    def work(self) -> str:
-        """A key of these choices."""
-        parts = [self.info.id, self.maker, self.limit, self.kinds, self.styles, self.seed, self.passages]
-        return digest(*map(str, parts))
-
-
-@dataclass(frozen=True, slots=True)
 class Generated:
     """Result of a generation: `total` questions in the set now, `proposed` and `rejected` ones of this generation.
 
     `usable` of the `limit` questions that are planned exist now, with those of earlier generations by the same
-    generator and seed; `short` is how many are missing by type. `nothing` says why documents have none,
-    by name: those planned for, or of which none can be made without a model; `barren` counts the latter. The
-    verification of `unverified` of the usable ones failed.
+    generator and seed; `short` is how many are missing by type, `reasons` why tries were rejected. `nothing` says why
+    documents have none, by name: those planned for, or of which none can be made without a model; `barren` counts the
+    latter. The verification of `unverified` of the usable ones failed.
     `calls` and `dollars` are what all generations into the set have paid, this one included; dollars count the calls
     whose model has a price.
     """
@@ -150,7 +124,7 @@ repeating a template. Write some, import some, or connect a model.
         lines.append(f"{usable:,} usable of {limit:,}: {none}{more}. Write some, import some, or connect a model.")
     elif usable < limit:
         missing = ", ".join(f"{count:,} {TYPES[name].title}" for name, count in result["short"].items())
-        why = plan_record.reason_words(result["reasons"], REASONS)
+        why = plan_record.reason_words(result["reasons"])
         tries = f"Tries failed because: {why}. " if why else ""
         more = "For more, add documents or ask for other types."
         lines.append(f"{usable:,} usable of {limit:,}: missing are {missing}. {tries}{more}")
@@ -189,184 +163,170 @@ def generate_questions(
         ModelError: the endpoint is down or refuses the request, or nearly all of the model's questions are rejected.
 
     """
-    info = workspace.store.indexes.get(index)
-    corpus = workspace.store.corpora.get(info.corpus_id)
+    store, info = workspace.store, workspace.store.indexes.get(index)
+    corpus = store.corpora.get(info.corpus_id)
     # A set that is there is looked up first: one that is deleted while documents are read is not created again.
-    is_there = workspace.store.sets.find(name) is not None
-    found = sets.question_set(workspace, corpus, name) if is_there else None
-    documents, choices = _chosen(workspace, info, budget, progress, **wanted)
-    extractive = None if choices.client else _extractive(documents, choices.seed, progress)
-    record = _record(workspace, _existing(workspace, info, name), documents, choices, extractive)
+    found = sets.question_set(workspace, corpus, name) if store.sets.find(name) is not None else None
+    drawn = _drawn(workspace, info, found, progress, **wanted)
+    record, client, seed = drawn.record, drawn.client, drawn.record.seed
+    if budget is not None and client is not None and not client.priced:
+        raise UsageError(f"A budget needs the price of '{client.model}': enter it on the settings page.")
     question_set = found or sets.question_set(workspace, corpus, name)
-    spending = workspace.spending(question_set.id, budget)
-    edit = Edit(author, f"generated questions ({choices.maker})", f"generate:{record.key}:{record.work}")
-    if extractive:
-        made = extractive.make(record, workspace.store.questions.all(question_set.id))
-        fact = plan_record.fact_with(workspace.store, question_set.id, record)
-        workspace.store.questions.put(question_set.id, made, edit=edit, facts={plan_record.FACT: fact})
+    edit = Edit(author, f"generated questions ({record.generator})", f"generate:{record.key}:{drawn.work}")
+    if client is None:
+        existing = {question.id for question in store.questions.all(question_set.id)}
+        made = [question for question in drawn.chosen if question.id not in existing]
+        fact = plan_record.fact_with(store, question_set.id, record)
+        store.questions.put(question_set.id, made, edit=edit, facts={plan_record.FACT: fact})
     else:
-        maker = _model_maker(workspace, question_set, documents, choices, spending, verify=verify)
-        work = Making(workspace, question_set, record, maker, documents, edit, spending)
+        spending = workspace.spending(question_set.id, budget)
+        writer = _writer(workspace, question_set, info, client, seed, spending, verify=verify)
+        work = Making(workspace, question_set, record, Sources(drawn.documents, drawn.passages, seed), writer, edit,
+                      spending)  # fmt: skip
         made = work.made
         try:
             work.run(progress)
         finally:
-            work.store(at_end=True)
-    spending.settle()
-    workspace.store.evidence.settle_all()  # the index may hold documents that were replaced
-    return _result(workspace, question_set, record, made, documents, extractive, verify=verify)
+            work.store()
+    store.evidence.settle_all()  # the index may hold documents that were replaced
+    return _result(workspace, question_set, drawn, made, verify=verify and client is not None)
 
 
-def _result(
-    workspace: Workspace,
-    question_set: QuestionSet,
-    record: PlanRecord,
-    made: Sequence[Question],
-    documents: IndexedDocuments,
-    extractive: ExtractiveMaker | None,
-    *,
-    verify: bool,
-) -> Generated:
-    rejected = sum(question.status == "rejected" for question in made)
-    short, reasons = plan_record.missing(record.rows)
-    total, paid = workspace.store.sets.get(question_set.id).total, workspace.store.payments.of(question_set.id)
-    questions = workspace.store.questions.all(question_set.id)
-    names = {i: document.name for i, document in documents.by_id.items()}
-    return Generated(
-        question_set.name, total, len(made) - rejected, rejected, paid.calls, paid.dollars,
-        record.usable, max(record.wanted, record.planned), dict(short), dict(sum(reasons.values(), Counter())),
-        plan_record.unverified(record, {q.id: q for q in questions}).total() if verify and not extractive else 0,
-        plan_record.nothing_of([record], names, questions),
-        len(extractive.unable) if extractive else 0,
-        "extractive" if extractive else "model",
-    )  # fmt: skip
+@dataclass(frozen=True, slots=True)
+class _Drawn:
+    """The plan of a generation: `chosen` are the questions without a model; `work` is a key of what was asked for."""
+
+    documents: IndexedDocuments
+    record: PlanRecord
+    passages: int
+    work: str
+    client: ModelClient | None = None
+    chosen: Sequence[Question] = ()
+    barren: int = 0
 
 
-# What is asked for
-
-
-def _extractive(documents: IndexedDocuments, seed: int, progress: Progress) -> ExtractiveMaker:
-    """Return the maker that needs no model, with all documents read."""
-    progress(0, None, "", "Loading language models")
-    stopping.detached(lambda: words.load(documents.languages, phrases=True))
-    return ExtractiveMaker(documents, seed, progress)
-
-
-def _check(generator: str, passages: int) -> None:
-    if generator not in GENERATORS:
-        raise UsageError(f"There is no generator '{generator}'; there are {', '.join(GENERATORS)}.")
-    fewest, most_passages = TYPES["bridge"].fewest, TYPES["bridge"].most
-    if not fewest <= passages <= most_passages:
-        raise UsageError(f"A bridge needs {fewest} to {most_passages} passages, not {passages}.")
-
-
-def _chosen(
+def _drawn(
     workspace: Workspace,
     info: IndexInfo,
-    budget: float | None,
+    question_set: QuestionSet | None,
     progress: Progress,
     *,
     limit: int | None = None,
-    kinds: Mapping[QuestionType, int | None] | None = None,
+    kinds: Mapping[QuestionType, float | None] | None = None,
     styles: Mapping[QuestionStyle, float | None] | None = None,
     generator: str = "extractive",
     passages: int = PASSAGES,
     seed: int = 0,
-) -> tuple[IndexedDocuments, Choices]:
-    """Read the documents of an index, and return the choices with their counts.
+) -> _Drawn:
+    """Read the documents of an index, and draw the plan, with what exists of it.
 
     Raises:
         UsageError: choices contradict each other or cannot be made.
 
     """
-    _check(generator, passages)
+    kinds, styles = dict(kinds or {}), dict(styles or {})
+    _check(generator, kinds, styles, passages)
     indexing.check_ready(info)
     client = workspace.model if generator == "model" else None
-    if budget is not None and client is not None and not client.priced:
-        raise UsageError(f"A budget needs the price of '{client.model}': enter it on the settings page.")
-    kinds, able = dict(kinds or {}), makers.TYPES_OF[generator]
-    for noun, asked, possible in (("kind", kinds, able), ("style", styles or {}, makers.STYLES_OF[generator])):
+    progress(0, None, "", "Reading documents")
+    documents, maker = IndexedDocuments(workspace, info), client.model if client else generator
+    if not any(outline.characters for outline in documents.outlines):
+        raise UsageError(f"Index '{info.name}' holds no text to ask about: add documents, and update it.")
+    existing = {q.id: q for q in workspace.store.questions.all(question_set.id)} if question_set else {}
+    records = plan_record.records_of(workspace.store, question_set.id) if question_set else []
+    key = digest(maker, str(seed))
+    earlier = next((record for record in records if record.key == key), None)
+    kept = [question.id for question in earlier.kept(existing)] if earlier else []
+    record = PlanRecord(key, info.name, maker, seed, 0, made=kept)
+    work = digest(info.id, str(limit), str(kinds), str(styles), str(passages))
+    if client is not None:
+        offered = {name for outline in documents.outlines for name in outline.offers}
+        mix = {name: share for name, share in plan.MIX.items() if name not in STRUCTURAL or name in offered}
+        counts = plan.kinds_of(limit, kinds, mix)
+        record.wanted = sum(counts.values())
+        record.cells = plan.plan(documents.outlines, counts, plan.styles_of(styles, record.wanted), seed=seed)
+        return _Drawn(documents, record, passages, work, client)
+    able = TYPES_OF[generator]
+    plan.kinds_of(limit, kinds, dict.fromkeys(able, 1.0))  # checks them
+    numbers = [int(count) for count in kinds.values() if count is not None]
+    record.wanted = limit or (sum(numbers) if kinds and len(numbers) == len(kinds) else plan.LIMIT)
+    most = {name: record.wanted if (count := kinds.get(name)) is None else int(count) for name in (kinds or able)}
+    progress(0, None, "", "Loading language models")
+    languages = {document.language for document in documents.by_id.values()}
+    stopping.detached(lambda: words.load(languages, phrases=True))
+    extractive = ExtractiveMaker(documents, seed, progress)
+    put = plan.styles_of(styles, record.wanted)
+    chosen = extractive.choose(record.wanted, most, put, first=kept, existing=list(existing.values()))
+    cells = Counter((plan_record.documents_of(q)[0], q.type, q.style) for q in chosen)
+    record.cells = [Cell(*cell, count) for cell, count in cells.items()]
+    record.made = [question.id for question in chosen]
+    unasked = {*extractive.unable, *({outline.document_id for outline in documents.outlines} - {c[0] for c in cells})}
+    record.nothing = {document_id: extractive.holds(document_id) for document_id in sorted(unasked)}
+    return _Drawn(documents, record, passages, work, None, chosen, len(extractive.unable))
+
+
+def _check(
+    generator: str, kinds: Mapping[QuestionType, object], styles: Mapping[QuestionStyle, object], passages: int
+) -> None:
+    if generator not in GENERATORS:
+        raise UsageError(f"There is no generator '{generator}'; there are {', '.join(GENERATORS)}.")
+    fewest, most = TYPES["bridge"].fewest, TYPES["bridge"].most
+    if not fewest <= passages <= most:
+        raise UsageError(f"A bridge needs {fewest} to {most} passages, not {passages}.")
+    for noun, asked, possible in (("kind", kinds, TYPES_OF[generator]), ("style", styles, STYLES_OF[generator])):
         for name in asked:
             if name in (TYPES if noun == "kind" else STYLES) and name not in possible:
                 raise UsageError(
                     f"The generator '{generator}' makes no {noun} '{name}', only {', '.join(possible)}: "
                     "choose another, or a generator that can."
                 )
-    progress(0, None, "", "Reading documents")
-    documents = IndexedDocuments(workspace, info)
-    if client is None:
-        planned_cells.kinds_of(limit, kinds, dict.fromkeys(able, 1.0))  # checks them
-        counted_kinds = [count for count in kinds.values() if count is not None]
-        total = limit or (sum(counted_kinds) if kinds and len(counted_kinds) == len(kinds) else planned_cells.LIMIT)
-        most = {name: total if (count := kinds.get(name)) is None else count for name in (kinds or able)}
-        put = planned_cells.styles_of(styles or {}, total)
-        return documents, Choices(info, generator, total, most, put, seed, passages)
-    mix = {name: share for name, share in planned_cells.MIX.items() if name in able and documents.may_offer(name)}
-    counts = planned_cells.kinds_of(limit, kinds, mix)
-    total = sum(counts.values())
-    put = planned_cells.styles_of(styles or {}, total)
-    return documents, Choices(info, generator, total, counts, put, seed, passages, client)
 
 
-def _existing(workspace: Workspace, info: IndexInfo, name: str) -> QuestionSet | None:
-    """Return the set of this name about the documents of an index; None where there is none yet."""
-    named = workspace.store.sets.find(name)
-    return named if named is not None and named.corpus_id == info.corpus_id else None
-
-
-def _record(
-    workspace: Workspace,
-    question_set: QuestionSet | None,
-    documents: IndexedDocuments,
-    choices: Choices,
-    extractive: ExtractiveMaker | None,
-) -> PlanRecord:
-    """Return the plan with what exists of it: that of an unfinished generation of these choices, else a new one."""
-    records = plan_record.records_of(workspace.store, question_set.id) if question_set else []
-    existing = workspace.store.questions.all(question_set.id) if question_set else []
-    kept = {question.id for question in existing if question.status != "rejected"}
-    key = digest(choices.maker, str(choices.seed))
-    earlier = next((record for record in records if record.key == key), None)
-    record = PlanRecord(
-        key, choices.work, choices.info.name, choices.maker, choices.seed, wanted=choices.limit if extractive else 0
-    )
-    if not any(outline.characters for outline in documents.outlines):
-        raise UsageError(f"Index '{choices.info.name}' holds no text to ask about: add documents, and update it.")
-    if extractive is not None:
-        own = earlier.places.keys() & kept if earlier else set()
-        chosen = extractive.choose(choices.limit, choices.kinds, choices.styles, first=own, existing=existing)
-        return plan_record.planned(record, chosen, earlier, kept)
-    cells = planned_cells.plan(documents.outlines, choices.kinds, choices.styles, seed=choices.seed, known=STRUCTURAL)
-    return plan_record.planned(record, cells, earlier, kept)
-
-
-def _model_maker(
-    workspace: Workspace, question_set: QuestionSet, documents: IndexedDocuments, choices: Choices, spending: Spending,
-    *, verify: bool,
-) -> ModelMaker:  # fmt: skip
+def _writer(
+    workspace: Workspace, question_set: QuestionSet, info: IndexInfo, client: ModelClient, seed: int,
+    spending: Spending, *, verify: bool,
+) -> Writer:  # fmt: skip
     """Return what has a model write the questions within the budget, and verify them unless `verify` is off."""
-    store, client = workspace.store, choices.client
-    assert client is not None
+    store = workspace.store
     client.open()
-    plan = planning.Plan(store.cache("bank"), answerer=client, spending=spending, patience=0)
-    return ModelMaker(
-        documents,
-        choices.seed,
-        choices.passages,
+    asker = Asker(planning.Plan(store.cache("bank"), answerer=client, spending=spending, patience=0))
+    return Writer(
         client,
-        Breaker(store.cache("breaker"), question_set.id).watching(Asker(plan), "questions"),
-        contexts=verifying.contexts_of(workspace, choices.info, spending) if verify else None,
-        verify_ask=verifying.asking(workspace, question_set, client, spending),
-        verdicts=store.cache(verifying.VERDICTS),
-        keys=workspace.settings.keys,
+        seed,
+        Breaker(store.cache("breaker"), question_set.id).watching(asker, "questions"),
+        verifying.asking(workspace, question_set, client, spending),
+        verifying.contexts_of(workspace, info, spending) if verify else None,
+        store.cache(verifying.VERDICTS),
+        workspace.settings.keys,
+    )
+
+
+def _result(
+    workspace: Workspace, question_set: QuestionSet, drawn: _Drawn, made: Sequence[Question], *, verify: bool
+) -> Generated:
+    record, questions = drawn.record, workspace.store.questions.all(question_set.id)
+    names = {i: document.name for i, document in drawn.documents.by_id.items()}
+    shown, paid = plan_record.shown_of([record], questions, names), workspace.store.payments.of(question_set.id)
+    rejected = sum(question.status == "rejected" for question in made)
+    return Generated(
+        questions=question_set.name,
+        total=len(questions),
+        proposed=len(made) - rejected,
+        rejected=rejected,
+        calls=paid.calls,
+        dollars=paid.dollars,
+        usable=shown.exist,
+        limit=shown.planned,
+        short={row["type"]: row["missing"] for row in shown.types if row["missing"]},
+        reasons=plan_record.rejected(questions, [record.generator]),
+        unverified=sum(row["unverified"] for row in shown.types) if verify else 0,
+        nothing=shown.nothing,
+        barren=drawn.barren,
+        generator="model" if drawn.client else "extractive",
     )
 
 
 # Before anything is made
-
-
-SHARE_KEPT = 0.8
-"""Share of a model's tries that an estimate counts as kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -374,90 +334,78 @@ class Preview:
     """The plan of a generation, with what exists of it, and what making the rest takes."""
 
     record: PlanRecord
+    shown: plan_record.Shown
     forecast: forecast.Forecast
-
-    @property
-    def assumed(self) -> str:
-        """From what the estimate counts second tries after rejected drafts; "" where no call is made."""
-        one_in = f"{1 / (1 - SHARE_KEPT):.0f}"
-        return f"One try in {one_in} is counted as rejected, and written again." if self.forecast.calls else ""
 
 
 def foresee_questions(
-    workspace: Workspace,
-    index: str,
-    name: str,
-    *,
-    verify: bool = True,
-    **wanted: Unpack[Wanted],
+    workspace: Workspace, index: str, name: str, *, verify: bool = True, **wanted: Unpack[Wanted]
 ) -> Preview:
     """Draw the plan that `generate_questions` would follow, and estimate what it would take.
 
     Creates no set, and calls a model only to measure its pace. Counts the calls that write and verify each missing
-    question, and second tries, of which `SHARE_KEPT` are counted as kept. Passages that a question joins are stood in
-    for by others, so that not every document has to be read.
+    question, and second tries, of which `SHARE_KEPT` are counted as kept.
 
     Raises:
         UsageError: as `generate_questions`.
 
     """
-    documents, choices = _chosen(workspace, workspace.store.indexes.get(index), None, silent, **wanted)
-    question_set, client, seed = _existing(workspace, choices.info, name), choices.client, choices.seed
-    extractive = None if client else _extractive(documents, seed, silent)
-    record = _record(workspace, question_set, documents, choices, extractive)
-    missing = record.planned - record.usable
-    if client is None:
-        return Preview(record, forecast.Forecast(questions=missing))
-    maker = ModelMaker(documents, seed, choices.passages, client, stand_ins=True)
-    existing = workspace.store.questions.all(question_set.id) if question_set else []
-    tasks = [maker.task(order) for order in _foreseen(record, maker, documents, existing)]
-    requests = [model_questions.question_request(task, seed) for task in tasks]
+    info, named = workspace.store.indexes.get(index), workspace.store.sets.find(name)
+    question_set = named if named is not None and named.corpus_id == info.corpus_id else None
+    drawn = _drawn(workspace, info, question_set, silent, **wanted)
+    questions = workspace.store.questions.all(question_set.id) if question_set else []
+    names = {i: document.name for i, document in drawn.documents.by_id.items()}
+    shown = plan_record.shown_of([drawn.record], questions, names)
+    client, missing = drawn.client, drawn.record.planned - shown.exist
+    if client is None or not missing:
+        return Preview(drawn.record, shown, forecast.Forecast(questions=missing))
+    tasks = _expected_tasks(drawn, {question.id: question for question in questions}, missing)
+    requests = [model_questions.question_request(task, drawn.record.seed) for task in tasks]
     prompt = sum(fitting.estimate(message["content"]) for request in requests for message in request.messages)
     reply = sum(model_questions.reply_tokens(task) for task in tasks)
-    checks = forecast.Forecast(0)
+    calls = {"question": len(requests)}
     if verify:
-        written = [model_questions.placeholder(task, client.model) for task in tasks]
-        checks = verification.foresee(written, partial(_contexts_expected, documents), client)
-    tokens = prompt + checks.prompt_tokens, reply + checks.completion_tokens
-    calls = len(requests) + checks.total
-    return Preview(
-        record,
-        forecast.Forecast(
-            questions=missing,
-            calls={"question": len(requests), **checks.calls} if requests else {},
-            prompt_tokens=tokens[0],
-            completion_tokens=tokens[1],
-            cost=client.price(*tokens),
-            seconds=forecast.duration({client: (calls, tokens[1])} if calls else {}, client.concurrency, probe=True),
-        ),
-    )
+        expected = [model_questions.placeholder(task, client.model) for task in tasks]
+        checks = verification.foresee(expected, _expected_contexts(drawn.documents), client)
+        calls |= checks.calls
+        prompt, reply = prompt + checks.prompt_tokens, reply + checks.completion_tokens
+    pace = {client: (sum(calls.values()), reply)}
+    seconds = forecast.duration(pace, client.concurrency, probe=True)
+    cost = client.price(prompt, reply)
+    return Preview(drawn.record, shown, forecast.Forecast(missing, calls, 0, prompt, reply, cost, seconds))
 
 
-def _foreseen(
-    record: PlanRecord, maker: ModelMaker, documents: IndexedDocuments, existing: Sequence[Question]
-) -> list[Order]:
-    """Return the orders that the missing questions will take, by the share that is counted as kept."""
-    search, orders = SourceSearch(record, maker, documents, existing), list[Order]()
-    lacking = search.lacking()
-    missing = sum(lacking.values())
-    for number in islice(cycle(list(lacking)), math.ceil(missing / SHARE_KEPT) - missing):
-        lacking[number] += 1
-    for look in (search.in_cell, search.in_document, search.anywhere):
-        while found := search.orders(look, lacking):
-            orders += [order for _, order in found]
-            for number, _ in found:
-                lacking[number] -= 1
-    return orders
+def _expected_tasks(drawn: _Drawn, questions: Mapping[str, Question], missing: int) -> list[model_questions.Task]:
+    """Return tasks as large as those that the missing questions will take; neighbouring chunks stand in for related."""
+    lacking = [
+        cell
+        for cell, count in zip(drawn.record.cells, drawn.record.counts(questions), strict=True)
+        for _ in range(cell.planned - count)
+    ]
+    sources = Sources(drawn.documents, drawn.passages, drawn.record.seed)
+    chunks = [chunk for document_id in drawn.documents.by_id for chunk in drawn.documents.chunks(document_id)]
+    first = {chunk.document_id: number for number, chunk in reversed(list(enumerate(chunks)))}
+    tasks = []
+    for number in range(math.ceil(missing / SHARE_KEPT)):
+        cell = lacking[number % missing]
+        many = drawn.passages if cell.type == "bridge" else max(1, TYPES[cell.type].fewest)
+        at = first[cell.document_id] + number % len(drawn.documents.chunks(cell.document_id))
+        passages = tuple(chunks[(at + n) % len(chunks)] for n in range(many))
+        tasks.append(sources.task(Source(passages, number), cell.type, cell.style))
+    return tasks
 
 
-def _contexts_expected(documents: IndexedDocuments, questions: Sequence[Question]) -> dict[str, Context]:
+def _expected_contexts(documents: IndexedDocuments) -> verification.Contexts:
     """Return contexts as large as those of a verification, without a search."""
-    any_chunks = [chunk for document_id in islice(documents.by_id, 20) for chunk in documents.chunks(document_id)]
-    candidates = tuple(Candidate("", chunk.text) for chunk in any_chunks[: 2 * verifying.CANDIDATES])
-    others = candidates[: 2 * verification.ELSEWHERE]
-    return {
-        question.id: Context(candidates=candidates)
-        if question.unanswerable
-        else replace(verifying.context_in(question, documents.by_id), candidates=others)
-        for question in questions
-    }
+    chunks = (chunk for document_id in documents.by_id for chunk in documents.chunks(document_id))
+    candidates = tuple(Candidate("", chunk.text) for chunk in islice(chunks, 2 * verifying.CANDIDATES))
+
+    def contexts(questions: Sequence[Question]) -> dict[str, Context]:
+        return {
+            question.id: Context(candidates=candidates)
+            if question.unanswerable
+            else Context(tuple(span.text for [span] in question.evidence), candidates[: 2 * verification.ELSEWHERE])
+            for question in questions
+        }
+
+    return contexts

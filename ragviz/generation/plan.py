@@ -1,8 +1,8 @@
-"""What a question set is to ask: a quota of questions for each cell of document, section, type and style.
+"""What a question set is to ask: a quota of questions for each cell of document, type and style.
 
-It is drawn before anything is generated, from what documents are like (their length, headings, tables, lists) and from
-a seed alone. Documents get questions in proportion to the square root of their length, at least one each as far as the
-total reaches, and so do the sections of each document; types and styles have exactly the counts that were asked for.
+It is drawn before anything is generated, from what documents are like (their length, tables, lists) and from a seed
+alone. Documents get questions in proportion to the square root of their length, at least one each as far as the total
+reaches; types and styles have exactly the counts that were asked for.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TypeVar
 
 from ragviz.core.digests import digest
@@ -25,58 +25,39 @@ MIX: Mapping[QuestionType, float] = {
     "version": 2, "follow-up": 4, "unanswerable": 9,
 }  # fmt: skip
 """Shares of types where nobody says which: mostly questions of one passage, as people ask; some of each other type."""
-Place = tuple[str, str]
-"""Document id and section (path of headings)."""
+STRUCTURAL: tuple[QuestionType, ...] = ("list", "table")
+"""Types whose places are known from the structure of a document: they are planned where there are such places."""
 Key = TypeVar("Key", bound=str)
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """So many questions of one type and style about one section of a document.
+    """So many questions of one type and style about a document.
 
-    `section` is the path of headings, joined by " > ", "" for what is under no heading. A question that needs several
-    passages is counted where its first one is, an unanswerable one where the true question stands that it is made of.
+    A question that needs several passages is counted where its first one is, an unanswerable one where the true
+    question stands that it is made of.
     """
 
     document_id: str
-    section: str
     type: QuestionType
     style: QuestionStyle
     planned: int = 1
 
-    @property
-    def place(self) -> Place:
-        """Its document and section."""
-        return self.document_id, self.section
-
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """What a plan knows of a document: the characters of each section, by path, and what sections can be asked for.
-
-    `offers` holds the types that a section is known to have something for; a type in `known` is planned only where it
-    is offered, as far as that is possible, every other type anywhere.
-    """
+    """What a plan knows of a document: its characters, and which of the `STRUCTURAL` types it has something for."""
 
     document_id: str
-    sections: Mapping[str, int]
-    offers: Mapping[str, Collection[QuestionType]] = field(default_factory=dict)
-
-    @property
-    def characters(self) -> int:
-        """Characters of all sections."""
-        return sum(self.sections.values())
-
-    def has(self, asked: QuestionType) -> bool:
-        """Return whether a section offers this type."""
-        return any(asked in offered for offered in self.offers.values())
+    characters: int
+    offers: Collection[QuestionType] = ()
 
 
 # How many of each
 
 
 def kinds_of(
-    limit: int | None, kinds: Mapping[QuestionType, int | None], mix: Mapping[QuestionType, float] = MIX
+    limit: int | None, kinds: Mapping[QuestionType, float | None], mix: Mapping[QuestionType, float] = MIX
 ) -> dict[QuestionType, int]:
     """Return how many questions of each type are asked for: the counts given; types without one share what is left.
 
@@ -86,22 +67,21 @@ def kinds_of(
     ({'fact': 80, 'bridge': 60}, {'fact': 4, 'table': 6})
 
     Raises:
-        UsageError: the counts contradict the limit; there is no such type; nothing is asked for.
+        UsageError: the counts contradict the limit, or are not whole; there is no such type; nothing is asked for.
 
     """
     _check("kind", kinds, TYPES)
     if limit is not None and limit < 1:
         raise UsageError(f"Give a limit of 1 or more, not {limit}.")
-    counted = {name: count for name, count in kinds.items() if count is not None}
+    counted = {name: int(count) for name, count in kinds.items() if count is not None}
+    if broken := [name for name, count in counted.items() if count != kinds[name]]:
+        raise UsageError(f"The kinds say {broken[0]}={kinds[broken[0]]:g}: give a whole number.")
     open_types = [name for name, count in kinds.items() if count is None] if kinds else list(mix)
     given = sum(counted.values())
     total = limit if limit is not None else given if not open_types else max(LIMIT, given)
     if given > total or (given < total and not open_types):
         listed = ", ".join(f"{name}={count}" for name, count in counted.items())
-        raise UsageError(
-            f"The limit is {total:,}, and the kinds ask for {given:,} ({listed}): leave one of them out, or make them "
-            "agree."
-        )
+        raise UsageError(f"The limit is {total:,}, and the kinds ask for {given:,} ({listed}): make them agree.")
     if not total:
         raise UsageError("No question is asked for: give a kind a count of 1 or more.")
     rest = apportioned({name: mix.get(name, 1.0) for name in open_types}, total - given)
@@ -160,14 +140,6 @@ def read_quotas(text: str, noun: str) -> dict[str, float | None]:
     return read
 
 
-def whole(quotas: Mapping[str, float | None]) -> dict[str, int | None]:
-    """Return quotas as whole numbers; UsageError for others."""
-    for name, number in quotas.items():
-        if number is not None and number != int(number):
-            raise UsageError(f"The kinds say {name}={number:g}: give a whole number.")
-    return {name: None if number is None else int(number) for name, number in quotas.items()}
-
-
 def apportioned(weights: Mapping[Key, float], total: int) -> dict[Key, int]:
     """Divide `total` in proportion to `weights` by largest remainders; ties go to the greater weight, then the name.
 
@@ -222,78 +194,49 @@ def plan(
     styles: Mapping[QuestionStyle, int],
     *,
     seed: int = 0,
-    known: Collection[QuestionType] = (),
 ) -> list[Cell]:
-    """Draw the cells of a set; the order of `outlines` does not matter.
+    """Draw the cells of a set; the order of `outlines` does not matter. Without any text there is no cell.
 
-    `kinds` and `styles` have equal sums; their counts are met exactly. Types in `known` are planned where sections
-    offer them, as far as that is possible. Without any text there is no cell.
+    `kinds` and `styles` have equal sums; their counts are met exactly. `STRUCTURAL` types are planned where documents
+    offer them, as far as that is possible.
     """
     by_id = {outline.document_id: outline for outline in outlines if outline.characters}
-    if not by_id:
-        return []
     quotas = spread({i: outline.characters for i, outline in by_id.items()}, sum(kinds.values()), seed)
-    slots = [
-        (document_id, section)
-        for document_id, quota in quotas.items()
-        for section, count in spread(by_id[document_id].sections, quota, seed).items()
-        for _ in range(count)
-    ]
-    return _styled(_typed(by_id, slots, kinds, known, seed), styles, seed)
-
-
-Typed = tuple[str, str, QuestionType]
-"""Document, section, type."""
+    return _styled(_typed(by_id, quotas, kinds, seed), styles, seed)
 
 
 def _typed(
-    outlines: Mapping[str, Outline],
-    slots: Sequence[Place],
-    kinds: Mapping[QuestionType, int],
-    known: Collection[QuestionType],
-    seed: int,
-) -> list[Typed]:
-    """Give each slot a type: every type is spread over the documents as the questions are; scarce types choose first.
+    outlines: Mapping[str, Outline], quotas: Mapping[str, int], kinds: Mapping[QuestionType, int], seed: int
+) -> list[tuple[str, QuestionType]]:
+    """Give each question of a document a type: every type is spread over the documents; scarce types choose first.
 
-    The slots stand on a line in a drawn order, those of a document together, and a type takes every so-manieth of those
-    that can be of it: a known type where the section offers it, else where the document does, in place of whose section
-    the longest that offers it is asked about.
+    The questions stand on a line, the documents in a drawn order, and a type takes every so-manieth of those that can
+    be of it.
     """
-
-    def offers(slot: Place, name: QuestionType) -> bool:
-        return name not in known or name in outlines[slot[0]].offers.get(slot[1], ())
+    line = sorted((i for i in quotas for _ in range(quotas[i])), key=lambda i: (_chance(seed, i), i))
 
     def able(name: QuestionType) -> list[int]:
-        own = [n for n, slot in enumerate(line) if offers(slot, name)]
-        fits = {n for n, slot in enumerate(line) if outlines[slot[0]].has(name)}
-        return own if len(own) >= kinds[name] else sorted(fits.union(own))
+        return [n for n, i in enumerate(line) if name not in STRUCTURAL or name in outlines[i].offers]
 
-    line = sorted(slots, key=lambda slot: (_chance(seed, slot[0]), slot[0], _chance(seed, *slot), slot))
-    typed, short = list[Typed](), list[QuestionType]()
+    typed, short = list[tuple[str, QuestionType]](), list[QuestionType]()
     for name in sorted(kinds, key=lambda name: (len(able(name)), name)):
         places, offset = able(name), _chance(seed, name)
         count = min(kinds[name], len(places))
         taken = {places[math.floor((number + offset) * len(places) / count)] for number in range(count)}
-        for document_id, section in (line[n] for n in sorted(taken)):
-            if not offers((document_id, section), name):
-                outline = outlines[document_id]
-                offering = sorted(path for path, offered in outline.offers.items() if name in offered)
-                section = max(offering, key=lambda path: outline.sections.get(path, 0))
-            typed.append((document_id, section, name))
-        line = [slot for n, slot in enumerate(line) if n not in taken]
+        typed += [(line[n], name) for n in sorted(taken)]
+        line = [i for n, i in enumerate(line) if n not in taken]
         short += [name] * (kinds[name] - count)
-    typed += [(*slot, name) for slot, name in zip(line, short, strict=True)]
-    return typed
+    return typed + list(zip(line, short, strict=False))
 
 
-def _styled(typed: Sequence[Typed], styles: Mapping[QuestionStyle, int], seed: int) -> list[Cell]:
+def _styled(typed: Sequence[tuple[str, QuestionType]], styles: Mapping[QuestionStyle, int], seed: int) -> list[Cell]:
     """Give each question a style, so that every type has the styles in proportion, within one question.
 
     Return each cell once, with how many questions it has in all, in a fixed order.
     """
     types = list(TYPES)
-    ordered = sorted(typed, key=lambda each: (types.index(each[2]), _chance(seed, *each), each))
+    ordered = sorted(typed, key=lambda each: (types.index(each[1]), _chance(seed, *each), each))
     line = sorted(((n + 0.5) / count, name) for name, count in styles.items() for n in range(count))
-    counts = Counter((*each, style) for each, (_, style) in zip(ordered, line, strict=True))
+    counts = Counter((*each, style) for each, (_, style) in zip(ordered, line, strict=False))
     cells = [Cell(*each, count) for each, count in counts.items()]
-    return sorted(cells, key=lambda c: (*c.place, types.index(c.type), list(STYLES).index(c.style)))
+    return sorted(cells, key=lambda c: (c.document_id, types.index(c.type), list(STYLES).index(c.style)))

@@ -24,7 +24,7 @@ from ragviz.core.question import Question
 from ragviz.core.reply_cache import Cache
 from ragviz.generation import rejection
 from ragviz.generation import verification_prompts as prompts
-from ragviz.generation.makers import Ask
+from ragviz.generation.model_questions import Ask
 from ragviz.judging import forecast
 from ragviz.judging.comparison import ComparisonReply
 from ragviz.judging.step import LACKING

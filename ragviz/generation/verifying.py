@@ -20,7 +20,7 @@ from ragviz.core.ranking import Hit
 from ragviz.core.stopping import Progress, silent
 from ragviz.generation import evidence_passages, verification
 from ragviz.generation.evidence_passages import Passage
-from ragviz.generation.makers import Ask
+from ragviz.generation.model_questions import Ask
 from ragviz.generation.plan_record import reason_words
 from ragviz.generation.verification import Candidate, Context, Contexts, unanswerable
 from ragviz.judging import forecast, planning, work

@@ -179,8 +179,8 @@ def read_material(
     runs = runs_of(workspace, question_set)
     lexical = _searched(workspace, index, subjects, progress) if index is not None and cuts else {}
     planned = Counter[str]()
-    for row in (row for record in plan_record.records_of(store, question_set.id) for row in record.rows):
-        planned[row.cell.type] += row.cell.planned
+    for cell in (cell for record in plan_record.records_of(store, question_set.id) for cell in record.cells):
+        planned[cell.type] += cell.planned
     progress(0, None, "", "Reading the runs")
     return Material(
         tuple(subjects),

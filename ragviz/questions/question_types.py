@@ -33,6 +33,11 @@ TYPES: Mapping[QuestionType, TypeSpec] = {
     "unanswerable": TypeSpec("unanswerable", "A true question with its entity, attribute or time swapped.", 0, 0),
 }
 """Every type of questions that can be asked for, in the order in which they are listed."""
+TYPES_OF: Mapping[str, tuple[QuestionType, ...]] = {
+    "extractive": ("section", "fact", "number", "definition", "list", "table"),
+    "model": tuple(name for name in TYPES if name != "section"),
+}
+"""Generator → the types that it makes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +57,8 @@ STYLES: Mapping[QuestionStyle, StyleSpec] = {
     "other-words": StyleSpec("in other words", "Without the words of the passage, as far as that is possible."),
 }
 """Every style of questions that can be asked for, in the order in which they are listed."""
+STYLES_OF: Mapping[str, tuple[QuestionStyle, ...]] = {"extractive": ("colleague", "keywords"), "model": tuple(STYLES)}
+"""Generator → the styles that it writes."""
 
 
 def said_of(question: Question) -> list[str]:

@@ -11,10 +11,9 @@ import streamlit as st
 from ragviz.core.configuration import IndexInfo
 from ragviz.core.document import Corpus
 from ragviz.core.question_set import QuestionSet
-from ragviz.generation import makers, pipeline, plan, plan_record
-from ragviz.models import requests
+from ragviz.generation import pipeline, plan, plan_record
 from ragviz.questions import sets as question_sets
-from ragviz.questions.question_types import STYLES, TYPE_TITLES, TYPES
+from ragviz.questions.question_types import STYLES, STYLES_OF, TYPE_TITLES, TYPES, TYPES_OF
 from ragviz.service import question_verbs
 from ragviz.text.markup import plain
 from ragviz.ui import address, budget, cache, job_panel, person, presses, review_tab, wording
@@ -81,7 +80,7 @@ def _source(indexes: Sequence[IndexInfo]) -> tuple[IndexInfo, str]:
 
 def _choices(source: IndexInfo, generator: str, suggested: str) -> tuple[dict[str, Any], float | None]:
     """Draw the choices of a generation, and return the arguments of its job and the budget."""
-    able = makers.TYPES_OF[generator]
+    able = TYPES_OF[generator]
     number = st.number_input("Number of questions", 1, 100_000, plan.LIMIT, 10, key="generate-limit")
     kinds = st.pills(
         "Types", able, selection_mode="multi", default=able, format_func=lambda name: TYPES[name].title,
@@ -100,9 +99,9 @@ def _choices(source: IndexInfo, generator: str, suggested: str) -> tuple[dict[st
 
 def _more(generator: str) -> tuple[dict[str, Any], float | None]:
     styles = st.pills(
-        "Styles", makers.STYLES_OF[generator], selection_mode="multi", default=["colleague"],
+        "Styles", STYLES_OF[generator], selection_mode="multi", default=["colleague"],
         format_func=lambda name: STYLES[name].title, key=f"generate-styles-{generator}",
-        help="As many of each. " + " ".join(STYLES[name].help for name in makers.STYLES_OF[generator]),
+        help="As many of each. " + " ".join(STYLES[name].help for name in STYLES_OF[generator]),
     )  # fmt: skip
     dollars, fewest, most = None, TYPES["bridge"].fewest, TYPES["bridge"].most
     with st.grid(3, min_column_width=150):
@@ -130,21 +129,19 @@ def _preview(corpus: Corpus, arguments: Mapping[str, Any]) -> None:
     arguments = {key: value for key, value in arguments.items() if key != "author"}
     with st.spinner("Drawing the plan"):
         preview = pipeline.foresee_questions(cache.workspace(), **arguments)
-    record, forecast = preview.record, preview.forecast
+    record, shown = preview.record, preview.shown
     heading.section("The plan")
     if record.planned < record.wanted:
         st.markdown(f"**{record.planned:,} of the {record.wanted:,}** that are asked for can be made.")
-    documents = {row.cell.document_id for row in record.rows if row.cell.planned}
     with tiles.row():
-        tiles.tile("Questions planned", f"{record.planned:,}", f"{record.usable:,} of them exist")
+        tiles.tile("Questions planned", f"{record.planned:,}", f"{shown.exist:,} of them exist")
         readable = sum(each.status == "ok" for each in cache.workspace().store.documents.all(corpus.id))
-        tiles.tile("Documents asked about", f"{len(documents):,}", f"of {readable:,}")
+        tiles.tile("Documents asked about", f"{len(shown.documents):,}", f"of {readable:,}")
         if arguments["generator"] == "model":
-            tiles.forecast(forecast)
-    if preview.assumed:
-        st.caption(preview.assumed)
-    names = cache.workspace().store.documents.names(corpus.id)
-    _by_document(plan_record.by_document([record], names, {}), "plan-preview")
+            tiles.forecast(preview.forecast)
+    if preview.forecast.calls:
+        st.caption(pipeline.ASSUMED)
+    _by_document(shown.documents, "plan-preview")
 
 
 @cache.kept(8, also=lambda question_set: (question_set.corpus_id,))
@@ -153,7 +150,7 @@ def _shown(question_set: QuestionSet) -> plan_record.Shown:
 
 
 def planned_and_made(question_set: QuestionSet) -> None:
-    """Draw planned against made of a set by document, and what each kind yielded and cost.
+    """Draw planned against made of a set by document, and what each kind yielded.
 
     Nothing is drawn for a set into which nothing was generated.
     """
@@ -166,7 +163,7 @@ def planned_and_made(question_set: QuestionSet) -> None:
         count = wording.counted(len(made.nothing), "document")
         with st.expander(f":orange[▲] {count} without a question: why"):
             st.markdown("\n".join(f"- {plain(line)}" for line in pipeline.unasked_words(made.nothing)))
-    _yields(made.yields)
+    _types(made.types)
     _by_document(made.documents, "plan-made")
 
 
@@ -201,34 +198,21 @@ def _by_document(found: Mapping[str, Mapping[str, tuple[int, int]]], key: str) -
     )
 
 
-def _yields(yields: Sequence[Mapping[str, Any]]) -> None:
-    paid, priced = any(row["calls"] for row in yields), any(row["dollars"] for row in yields)
+def _types(types: Sequence[Mapping[str, Any]]) -> None:
+    names = {"Planned": "planned", "Missing": "missing", "Written": "made", "Kept": "kept", "Rejected": "rejected"}
+    names |= {"Not verified": "unverified"} if any(row["unverified"] for row in types) else {}
     rows = pd.DataFrame(
         {
-            "Type": [TYPE_TITLES[row["type"]] for row in yields],
-            **{title: [row[title.lower()] for row in yields] for title in ("Planned", "Missing")},
-            **{title: [row[name] for row in yields] for title, name in (("Written", "made"), ("Kept", "kept"))},
-            "Rejected": [row["rejected"] for row in yields],
-            **({"Not verified": [row["unverified"] for row in yields]} if any(r["unverified"] for r in yields) else {}),
-            **({"Calls": [row["calls"] for row in yields]} if paid else {}),
-            **(
-                {"Calls per kept": [round(row["calls"] / row["kept"], 1) if row["kept"] else None for row in yields]}
-                if paid
-                else {}
-            ),
-            **({"Tokens": [row["prompt_tokens"] + row["completion_tokens"] for row in yields]} if paid else {}),
-            **({"Cost": [requests.dollars(row["dollars"]) for row in yields]} if priced else {}),
-            "Missing because": [row["why missing"] for row in yields],
-            "Rejected because": [row["reasons"] for row in yields],
+            "Type": [TYPE_TITLES[row["type"]] for row in types],
+            **{title: [row[name] for row in types] for title, name in names.items()},
+            "Rejected because": [row["reasons"] for row in types],
         }
     )
     columns = {
         "Written": table.number(help="All that were written of the type, rejected ones too."),
-        "Missing because": table.text("large"),
         "Rejected because": table.text("large"),
-        "Tokens": table.number(written="localized"),
     }
-    table.draw(rows, "plan-yields", columns=columns, alt="What each type yielded")
+    table.draw(rows, "plan-types", columns=columns, alt="What each type yielded")
 
 
 # While it is going on, and after it

@@ -25,7 +25,6 @@ from ragviz.core.errors import ModelError
 from ragviz.core.question import Question
 from ragviz.core.recording import Context, Recording
 from ragviz.generation import model_questions
-from ragviz.generation.plan import Cell
 from ragviz.judging import banks, claims, comparison, context, step, work
 from ragviz.models import repair, replies
 from ragviz.models.chat import ModelClient
@@ -451,7 +450,7 @@ def test_no_text_makes_a_line_of_a_prompt(separator, tongue):
         comparison.comparison_request(text, (text, text), {0: text}, {0: text}),
         banks.bank_request(text, tongue),
         banks.answers_request(text, {0: text}, tongue),
-        model_questions.question_request(model_questions.Task(Cell("d", "", "bridge", ""), [chunk, chunk])),
+        model_questions.question_request(model_questions.Task("bridge", "", [chunk, chunk])),
         answering.answer_request(FROM_CONTEXTS, config, question, Recording("q", (Context.of(chunk),))),
         answering.answer_request(FROM_KNOWLEDGE, config, question, Recording("q")),
     ]
