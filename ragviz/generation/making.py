@@ -126,7 +126,7 @@ class Making:
                 self._known[question.id] = question
                 if is_own:
                     self._about[question.type, "+".join(question.source_chunks)].append(question.text)
-            # What was rejected may be asked after all of another source, in a resumed generation as in one that goes on.
+            # What was rejected may be asked after all of another source, in a resumed generation too.
             if question.text and not (is_rejected and question.reason and is_own):
                 self._texts.add(rejection.normal(question.query))
             if question.text and is_rejected:
