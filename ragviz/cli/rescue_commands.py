@@ -97,10 +97,8 @@ def _draw(
     now = columns.tokens_now(rescued.k)
     rows = []
     for row in rescued.rows:
-        share, replay = row.share, row.replay
-        net = f"{row.net:+,}"
-        if share.mean is not None:
-            net += f" = {share.mean:+.1%} [{share.low:+.1%}, {share.high:+.1%}]"
+        replay = row.replay
+        net = rescue_words.net_words(row)
         tokens = rescue_words.tokens_words(replay.tokens, now)
         milliseconds = "" if replay.milliseconds is None else f"{replay.milliseconds:,.1f}"
         rows.append((rescue_words.title(columns, replay.key), row.rescues, row.breaks, net, tokens, milliseconds))

@@ -40,6 +40,11 @@ class Breach:
     value: float | None
     limit: float | None
 
+    @property
+    def unknown(self) -> bool:
+        """Whether it cannot be checked."""
+        return self.value is None or self.limit is None
+
 
 @dataclass(frozen=True, slots=True)
 class Conclusion:

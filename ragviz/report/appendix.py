@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 from ragviz.analysis import differing as settings
 from ragviz.core.configuration import Run
-from ragviz.report.elements import Html, element, table
+from ragviz.report.page import Heading, Part, Table, date
 from ragviz.runs import measurements
 
 METHOD = (
@@ -26,34 +25,22 @@ COMPARED = (
 )
 
 
-def configuration(runs: Sequence[Run], names: Sequence[str] = ()) -> Html:
-    """Return a table with a column for each run, and a row for each choice: first those in which the runs differ.
+def parts(runs: Sequence[Run], names: Sequence[str] = ()) -> list[Part]:
+    """Return the choices of runs, those in which they differ first, and how doubt is computed.
 
     `names` are what the runs are called, by default their own names.
     """
     flat = [dict(_flat(_choices(run))) for run in runs]
     keys = list(dict.fromkeys(key for choices in flat for key in choices))
-    rows = [(settings.title(key), [_written(choices.get(key)) for choices in flat]) for key in keys]
-    differing = [row for row in rows if len(set(row[1])) > 1]
-    equal = [row for row in rows if len(set(row[1])) == 1]
+    rows = [(settings.title(key), *(_written(choices.get(key)) for choices in flat)) for key in keys]
     head = ["Choice", *(names or [run.name for run in runs])]
-    parts = []
-    if differing and len(runs) > 1:
-        parts.append(table(head, [(key, *values) for key, values in differing], "What differs"))
-    if len(runs) > 1:
-        parts.append(table(["Choice", "All runs"], [(key, values[0]) for key, values in equal], "What is the same"))
-    else:
-        parts.append(table(head, [(key, *values) for key, values in rows], "Every choice, and what the run rests on"))
-    return element("div", *parts)
-
-
-def date(seconds: float) -> str:
-    """Write a time of the store as a date in UTC.
-
-    >>> date(0.0)
-    '1970-01-01 00:00 UTC'
-    """
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M UTC")
+    method: list[Part] = [Heading("How doubt is computed"), METHOD]
+    if len(runs) == 1:
+        return [Table(head, rows, "Every choice, and what the run rests on"), *method]
+    differing = [row for row in rows if len(set(row[1:])) > 1]
+    equal = [row[:2] for row in rows if len(set(row[1:])) == 1]
+    tables = [Table(head, differing, "What differs")] if differing else []
+    return [*tables, Table(["Choice", "All runs"], equal, "What is the same"), *method, COMPARED]
 
 
 def _choices(run: Run) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ragviz.analysis.compare import Comparison, Delta
@@ -13,7 +13,7 @@ from ragviz.core.experiment import Guardrail
 from ragviz.experiments.conclusion import TITLES, Conclusion, amount_of, amount_words
 from ragviz.metrics.registry import title_of
 from ragviz.report import style
-from ragviz.report.elements import Html, element, estimate_fact, fact, table
+from ragviz.report.page import Card, Fact, Facts, Part, Record, Table, Text, estimate_fact
 
 MARKS = {"ship": ("▲", "ship"), "do not ship": ("▼", "no"), "undecided": ("○", "")}
 """Decision → its sign, which is there beside the colour, and the class of the card."""
@@ -48,102 +48,82 @@ class Decided:
         return self.comparison.rows[self.comparison.rule.primary].deltas[self.candidate - 1]
 
 
-def card(decided: Decided) -> Html:
+@dataclass(frozen=True, slots=True)
+class Axis(Record):
+    """A difference with its interval, drawn on an axis from -`reach` to `reach`; `alt` says it in words."""
+
+    low: float
+    mean: float
+    high: float
+    margin: float
+    reach: float
+    alt: str
+
+
+def card(decided: Decided) -> Card:
     """Return the card."""
     comparison, conclusion, delta = decided.comparison, decided.conclusion, decided.delta
-    sign, class_ = MARKS[conclusion.decision]
-    title = conclusion.decision.capitalize()
-    if conclusion.decision == "ship":
-        title = f"Ship {conclusion.chosen}"
-    return element(
-        "div",
-        element("p", element("i", sign, aria_hidden="true"), title, class_="decision"),
-        element("p", conclusion.sentence),
-        *(element("p", warning, class_="warning") for warning in decided.warnings),
+    sign, look = MARKS[conclusion.decision]
+    title = f"Ship {conclusion.chosen}" if conclusion.decision == "ship" else conclusion.decision.capitalize()
+    parts: list[Part] = [
+        conclusion.sentence,
+        *(Text(warning, "warning") for warning in decided.warnings),
         _facts(decided),
-        interval_picture(delta, direction(comparison.rule.primary)),
+        *_axis(delta, direction(comparison.rule.primary)),
         _takes(decided),
-        *(element("p", note) for note in conclusion.notes),
-        element("p", decided.declared, " ", rule_words(comparison), class_="soft"),
-        class_=f"card {class_}".strip(),
-    )
+        *conclusion.notes,
+        Text(f"{decided.declared} {rule_words(comparison)}"),
+    ]
+    return Card(sign, title, parts, look)
 
 
-def _facts(decided: Decided) -> Html:
+def _facts(decided: Decided) -> Facts:
     comparison, delta = decided.comparison, decided.delta
     row = comparison.rows[comparison.rule.primary]
-    metric, clusters = title_of(row.label), comparison.pair(row.label, decided.candidate).clusters
-    n, documents = delta.difference.n, clusters.documents
+    metric, documents = title_of(row.label), comparison.pair(row.label, decided.candidate).clusters.documents
     on = f"on {style.counted_words(documents, 'document')}" if documents else "each by itself"
     note = f"{delta.verdict}, p = {p_words(delta.p_adjusted)} (Holm)"
     note += needed_words(delta) if delta.verdict == "undecided" else ""
-    return element(
-        "dl",
-        fact(f"{metric}: {delta.run} against {comparison.runs[0]}", difference_words(delta.difference), note),
-        fact("Questions", f"{n:,}", on),
-        estimate_fact(f"{metric} of {comparison.runs[0]}", row.estimates[0]),
-        estimate_fact(f"{metric} of {delta.run}", row.estimates[decided.candidate]),
-        class_="facts",
+    return Facts(
+        [
+            Fact(f"{metric}: {delta.run} against {comparison.runs[0]}", difference_words(delta.difference), note),
+            Fact("Questions", f"{delta.difference.n:,}", on),
+            estimate_fact(f"{metric} of {comparison.runs[0]}", row.estimates[0]),
+            estimate_fact(f"{metric} of {delta.run}", row.estimates[decided.candidate]),
+        ]
     )
 
 
-def _takes(decided: Decided) -> Html:
+def _axis(delta: Delta, sign: int) -> Iterator[Axis]:
+    """Yield the difference drawn around 0; nothing where there is no interval."""
+    d = delta.difference
+    if d.mean is not None and d.low is not None and d.high is not None:
+        alt = (
+            f"The difference is {difference_words(d)}; differences within ±{delta.margin:g} do not matter. "
+            f"{'Right' if sign > 0 else 'Left'} of 0 is better."
+        )
+        reach = max(abs(d.low), abs(d.high), 2 * delta.margin) * 1.1
+        yield Axis(d.low, d.mean, d.high, delta.margin, reach, alt)
+
+
+def _takes(decided: Decided) -> Table:
     """Return what a question takes before and after, with the limits that were declared."""
     base, other = decided.comparison.runs[0], decided.comparison.runs[decided.candidate]
-    broken = {(each.cell, each.guardrail): each.value is None or each.limit is None
-              for each in decided.conclusion.breaches}  # fmt: skip
+    broken = {(each.cell, each.guardrail): each for each in decided.conclusion.breaches}
     rows = []
     for quantity, title in TITLES.items():
         before, after = (amount_of(quantity, name, decided.prices, decided.refusals) for name in (base, other))
-        limits = [limit for limit in decided.limits if limit.quantity == quantity]
-        said = "; ".join(f"at most {_limit_words(limit)}: {_KEPT[broken.get((other, limit))]}" for limit in limits)
-        change = (
-            f"{(after - before) / before:+.0%}".replace("%", " %").replace("-", "−")
-            if before and after is not None
-            else ""
-        )
+        change, limits = "", []
+        for limit in decided.limits:
+            if limit.quantity == quantity:
+                breach = broken.get((other, limit))
+                most = amount_words(quantity, limit.most)
+                most = f"{limit.most:g} times the baseline's" if limit.relative else most
+                kept = "kept" if breach is None else "cannot be checked" if breach.unknown else "broken"
+                limits.append(f"at most {most}: {kept}")
+        if before and after is not None:
+            change = f"{(after - before) / before:+.0%}".replace("%", " %").replace("-", "−")
         cells = ("not known" if amount is None else amount_words(quantity, amount) for amount in (before, after))
-        rows.append((title.capitalize(), *cells, change, said or "none declared"))
-    return table(
-        ("A question takes, on average", base, other, "Change", "Guardrail"), rows, "What the change costs",
-        numbers=(1, 2, 3),
-    )  # fmt: skip
-
-
-_KEPT = {None: "kept", False: "broken", True: "cannot be checked"}
-
-
-def _limit_words(limit: Guardrail) -> str:
-    return f"{limit.most:g} times the baseline's" if limit.relative else amount_words(limit.quantity, limit.most)
-
-
-WIDTH, MIDDLE = 560, 280  # of the picture, in its own units
-
-
-def interval_picture(delta: Delta, sign: int) -> Html | None:
-    """Draw the difference with its interval on an axis around 0, the smallest difference that matters as a band."""
-    d = delta.difference
-    if d.mean is None or d.low is None or d.high is None:
-        return None
-    reach = max(abs(d.low), abs(d.high), 2 * delta.margin) * 1.1
-
-    def x(value: float) -> str:
-        return f"{MIDDLE + value / reach * (MIDDLE - 10):.1f}"
-
-    alt = (
-        f"The difference is {difference_words(d)}; differences within ±{delta.margin:g} do not matter. "
-        f"{'Right' if sign > 0 else 'Left'} of 0 is better."
-    )
-    band = float(x(delta.margin)) - float(x(-delta.margin))
-    ends = ((30, f"{-reach:+.2f}".replace("-", "−")), (MIDDLE, "0"), (WIDTH - 30, f"{reach:+.2f}"))
-    return element(
-        "svg",
-        element("rect", x=x(-delta.margin), y=8, width=f"{band:.1f}", height=32, fill="currentColor",
-                fill_opacity="0.14"),
-        element("line", x1=10, x2=WIDTH - 10, y1=40, y2=40, stroke="currentColor", stroke_opacity="0.5"),
-        element("line", x1=MIDDLE, x2=MIDDLE, y1=8, y2=46, stroke="currentColor"),
-        element("line", x1=x(d.low), x2=x(d.high), y1=24, y2=24, stroke_width=4, class_="whole"),
-        element("circle", cx=x(d.mean), cy=24, r=7, class_="mean"),
-        *(element("text", words, x=place, y=62, text_anchor="middle") for place, words in ends),
-        viewBox=f"0 0 {WIDTH} 70", class_="axis", role="img", aria_label=alt,
-    )  # fmt: skip
+        rows.append((title.capitalize(), *cells, change, "; ".join(limits) or "none declared"))
+    head = ("A question takes, on average", base, other, "Change", "Guardrail")
+    return Table(head, rows, "What the change costs", numbers=(1, 2, 3))

@@ -12,8 +12,7 @@ from ragviz.core.configuration import Run
 from ragviz.metrics.registry import METRICS, scale_of, title_of
 from ragviz.report import curve_plots, difference_plots, expense_plots, leaderboard_plots, pair_plots, small_multiples
 from ragviz.report.change_card import Decided
-from ragviz.report.elements import Html, element
-from ragviz.report.html_file import Figures
+from ragviz.report.page import Figure, figure
 from ragviz.runs import comparisons, moved_questions
 from ragviz.text.names import distinct
 from ragviz.workspace import Workspace
@@ -24,35 +23,33 @@ SHORT = 26
 """Characters of a run's name in a picture."""
 
 
-def drawn(workspace: Workspace, decided: Decided, runs: Sequence[Run], figures: Figures) -> Html:
+def drawn(workspace: Workspace, decided: Decided, runs: Sequence[Run]) -> list[Figure]:
     """Return the pictures; `runs` are those of the comparison, in its order."""
     comparison = decided.comparison
-    parts = [_leaderboard(comparison, figures)]
+    parts = [_leaderboard(comparison)]
     row = comparison.rows[comparison.rule.primary]
     names = dict(zip(comparison.runs, distinct(comparison.runs, SHORT), strict=True))
     metric, base = title_of(row.label), comparison.runs[0]
     by_run = [change for at in range(1, len(names)) if (change := _change(row, at, names[comparison.runs[at]]))]
     if by_run:
-        figure = difference_plots.differences(
+        plot = difference_plots.differences(
             by_run, x_title=f"Difference of {metric} to {names[base]}", margin=comparison.rule.margin(row.label)
         )
         note = "Lines are 95 % intervals; within the band, differences are too small to matter."
-        parts.append(figures.add(figure, f"{metric} against the baseline", note))
+        parts.append(figure(plot, f"{metric} against the baseline", note))
     by_metric = [change for each in headline(comparison)
                  if (change := _change(comparison.rows[each], decided.candidate, title_of(each)))]  # fmt: skip
     if len(by_metric) > 1:
         other = comparison.runs[decided.candidate]
-        figure = difference_plots.differences(by_metric, x_title=f"Difference to {names[base]}")
-        parts.append(
-            figures.add(figure, f"{other} against the baseline", f"{metric} decides, the rest is exploratory.")
-        )
-    parts += _flow(workspace, [runs[0], runs[decided.candidate]], comparison.k, figures)
+        plot = difference_plots.differences(by_metric, x_title=f"Difference to {names[base]}")
+        parts.append(figure(plot, f"{other} against the baseline", f"{metric} decides, the rest is exploratory."))
+    parts += _flow(workspace, [runs[0], runs[decided.candidate]], comparison.k)
     if comparison.metrics:
-        parts += _of_rankings(workspace, comparison, runs, list(names.values()), decided.candidate, figures)
-    return element("div", *parts)
+        parts += _of_rankings(workspace, comparison, runs, list(names.values()), decided.candidate)
+    return parts
 
 
-def _leaderboard(comparison: Comparison, figures: Figures) -> Html:
+def _leaderboard(comparison: Comparison) -> Figure:
     metric = comparison.rule.primary
     row, names = comparison.rows[metric], distinct(comparison.runs, SHORT)
     order = compare.ranking_by(comparison, metric)
@@ -62,20 +59,20 @@ def _leaderboard(comparison: Comparison, figures: Figures) -> Html:
     ranks = [comparison_words.rank_words(each) for each in compare.standings_by(comparison, metric, found)]
     ranks = ranks or [""] * len(names)
     rows = [leaderboard_plots.Row(names[place], place, row.estimates[place], ranks[place]) for place in order]
-    figure = leaderboard_plots.leaderboard(rows, joined, x_title=f"{title_of(metric)}{scale_of(metric)}")
+    plot = leaderboard_plots.leaderboard(rows, joined, x_title=f"{title_of(metric)}{scale_of(metric)}")
     note = "◆ is the baseline. Lines are 95 % intervals; runs in one bracket cannot be separated."
     if len(names) > 2:
         note += f" {ties.apart_words(list(at), found)} {comparison_words.ranks_meaning(comparison)}"
-    return figures.add(figure, f"{title_of(metric)} of each run", note)
+    return figure(plot, f"{title_of(metric)} of each run", note)
 
 
-def _flow(workspace: Workspace, pair: Sequence[Run], k: int, figures: Figures) -> Iterator[Html]:
+def _flow(workspace: Workspace, pair: Sequence[Run], k: int) -> Iterator[Figure]:
     """Yield where questions moved between the causes of loss; nothing when no cause is known."""
     moved = moved_questions.streams(pair[0], pair[1], k, comparisons.stored(workspace))
     if moved.flow.total:
         first, second = distinct([run.name for run in pair], SHORT)
-        figure = pair_plots.flow(moved.flow, moved.titles, (first, second))
-        yield figures.add(figure, "Where questions moved between causes of loss")
+        plot = pair_plots.flow(moved.flow, moved.titles, (first, second))
+        yield figure(plot, "Where questions moved between causes of loss")
 
 
 def _change(row: MetricRow, place: int, name: str) -> difference_plots.Change | None:
@@ -87,39 +84,34 @@ def _change(row: MetricRow, place: int, name: str) -> difference_plots.Change | 
 
 
 def _of_rankings(
-    workspace: Workspace,
-    comparison: Comparison,
-    runs: Sequence[Run],
-    names: Sequence[str],
-    candidate: int,
-    figures: Figures,
-) -> Iterator[Html]:
+    workspace: Workspace, comparison: Comparison, runs: Sequence[Run], names: Sequence[str], candidate: int
+) -> Iterator[Figure]:
     """Yield recall against k and against tokens read, and where the evidence is ranked."""
     n, k, depth = len(comparison.question_ids), comparison.k, comparison.depth
     bands = [of["recall"] for of in comparisons.curves(workspace, runs, comparison)]
     places, title = np.arange(1, depth + 1), METRICS["recall"].name
     lines = [curve_plots.Curve(name, places, *band, n) for name, band in zip(names, bands, strict=True)]
     if len(lines) > OVERLAID:
-        figure = small_multiples.curves(lines, k=k, y_title=f"{title} (0 to 1)")
+        plot = small_multiples.curves(lines, k=k, y_title=f"{title} (0 to 1)")
     else:
-        figure = curve_plots.curves(lines, k=k, by_run=True, labels=False, y_title=f"{title} (0 to 1)")
-    yield figures.add(figure, f"{title} against k", "Bands are 95 % intervals.")
+        plot = curve_plots.curves(lines, k=k, by_run=True, labels=False, y_title=f"{title} (0 to 1)")
+    yield figure(plot, f"{title} against k", "Bands are 95 % intervals.")
     readings, common = [], comparisons.in_common(workspace, {run.name: run for run in runs})
     for place, (run, band) in enumerate(zip(runs, bands, strict=True)):
         tokens = common[run.name].tokens
         if tokens is not None and len(tokens) >= depth and tokens[0] > 0:  # 0: nothing was ranked
             readings.append(expense_plots.Reading(names[place], place, tokens[:depth], *band))
     if readings:
-        figure = expense_plots.recall_by_tokens(readings, k=k)
-        yield figures.add(figure, f"{title} against tokens read", "Fair between chunks of different sizes.")
+        plot = expense_plots.recall_by_tokens(readings, k=k)
+        yield figure(plot, f"{title} against tokens read", "Fair between chunks of different sizes.")
     ranks = comparison.ranks
     ranked = [curve_plots.Ranks(name, each[each > 0], int((each == 0).sum()))
               for name, each in zip(names, ranks, strict=True)]  # fmt: skip
     if len(ranked) > OVERLAID:
-        figure = small_multiples.histograms(ranked, depth=depth, k=k)
+        plot = small_multiples.histograms(ranked, depth=depth, k=k)
     else:
-        figure = curve_plots.rank_histograms(ranked, depth=depth, k=k)
-    yield figures.add(figure, "At which rank the evidence is")
+        plot = curve_plots.rank_histograms(ranked, depth=depth, k=k)
+    yield figure(plot, "At which rank the evidence is")
     both = points.points_of_ranks(ranks[[0, candidate]], depth)
-    figure = pair_plots.rank_scatter(both, (names[0], names[candidate]), depth=depth)
-    yield figures.add(figure, "Every question's rank in both", "Below the diagonal, the change ranks evidence better.")
+    plot = pair_plots.rank_scatter(both, (names[0], names[candidate]), depth=depth)
+    yield figure(plot, "Every question's rank in both", "Below the diagonal, the change ranks evidence better.")

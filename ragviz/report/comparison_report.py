@@ -15,8 +15,7 @@ from ragviz.experiments import conclusion, findings
 from ragviz.metrics.registry import title_of
 from ragviz.report import appendix, comparison_pictures, telling
 from ragviz.report.change_card import Decided, card
-from ragviz.report.elements import Html, element, mean_cells, table
-from ragviz.report.html_file import Figures, Section, document
+from ragviz.report.page import Part, Points, Section, Table, document, mean_cells
 from ragviz.runs import comparisons, judgements, measurements, moved_questions
 from ragviz.workspace import Workspace
 
@@ -60,23 +59,22 @@ def made(
     workspace: Workspace, title: str, lead: str, decided: Decided, runs: Sequence[Run], more: Sequence[Section] = ()
 ) -> bytes:
     """Return the report of what was decided; `runs` are those of the comparison, in its order."""
-    figures, comparison = Figures(), decided.comparison
-    candidate = decided.candidate
+    comparison, candidate = decided.comparison, decided.candidate
     told = telling.compared(comparison, candidate)
     pair = [runs[0], runs[candidate]]
     sections = [
-        Section("change", "Change card", card(decided)),
-        Section("summary", "In plain words", _summary(decided)),
+        Section("change", "Change card", [card(decided)]),
+        Section("summary", "In plain words", [_summary(decided)]),
         Section("questions", "Three telling questions", telling.drawn(
             workspace, pair, told, telling.COMPARED.format(metric=title_of(comparison.rule.primary)), comparison.k
         )),
         *more,
-        Section("pictures", "Pictures", comparison_pictures.drawn(workspace, decided, runs, figures)),
+        Section("pictures", "Pictures", comparison_pictures.drawn(workspace, decided, runs)),
         Section("slices", "Slices of the questions", _slices(workspace, runs, comparison, candidate)),
-        Section("numbers", "Every difference", _numbers(comparison)),
-        Section("configuration", "Configuration", _appendix(runs, comparison)),
+        Section("numbers", "Every difference", [_numbers(comparison)]),
+        Section("configuration", "Configuration", appendix.parts(runs, comparison.runs)),
     ]  # fmt: skip
-    return document(title, lead, sections, figures, workspace.settings.keys)
+    return document(title, lead, sections, workspace.settings.keys)
 
 
 def run_warnings(workspace: Workspace, runs: Sequence[Run]) -> Iterator[str]:
@@ -96,7 +94,7 @@ def _as_experiment(runs: Sequence[Run], comparison: Comparison) -> Experiment:
     )  # fmt: skip
 
 
-def _summary(decided: Decided) -> Html:
+def _summary(decided: Decided) -> Points:
     """Say what the change does, what else moved, what it costs, and how far one can trust this."""
     comparison, delta = decided.comparison, decided.delta
     d, name, base = delta.difference, delta.run, comparison.runs[0]
@@ -129,16 +127,16 @@ def _summary(decided: Decided) -> Html:
     points.append(f"{sure}. This holds for {scope}.")
     for row in comparison.rows.values():
         points += missing_words(row, base) if row.label == comparison.rule.primary else []
-    return element("ul", *(element("li", point) for point in points))
+    return Points(points)
 
 
-def _slices(workspace: Workspace, runs: Sequence[Run], comparison: Comparison, candidate: int) -> Html:
+def _slices(workspace: Workspace, runs: Sequence[Run], comparison: Comparison, candidate: int) -> list[Part]:
     """Show in which parts of the questions the candidate differs from the baseline, by the primary metric."""
     metric = comparison.rule.primary
     sources = comparisons.stored(workspace)
     found = moved_questions.slices_of(workspace, runs[0], comparison, metric, sources, [candidate])[0]
     if not found.judged:
-        return element("p", slices.multiplicity_words(found))
+        return [slices.multiplicity_words(found)]
     rows = [
         (
             DIMENSIONS[each.part.by],
@@ -157,54 +155,27 @@ def _slices(workspace: Workspace, runs: Sequence[Run], comparison: Comparison, c
     head = ("Divided by", "Slice", "n", "Clusters", *names, "Difference", "Verdict", "p (adjusted)")
     caption = f"{title_of(metric)}, {names[1]} minus {names[0]}, with 95 % intervals. Exploratory"
     notes = [slices.multiplicity_words(found), slices.several_words(found), slices.clusters_words(found)]
-    return element(
-        "div",
-        element("p", " ".join(filter(None, notes))),
-        table(head, rows, caption, numbers=(2, 3, 4, 5, 6, 8)),
-    )
+    return [" ".join(filter(None, notes)), Table(head, rows, caption, numbers=(2, 3, 4, 5, 6, 8))]
 
 
-def _numbers(comparison: Comparison) -> Html:
-    names = [comparison.rule.primary, *(name for name in comparison.rows if name != comparison.rule.primary)]
-    rows: list[tuple[str, ...]] = [
+def _numbers(comparison: Comparison) -> Table:
+    primary, baseline, *others = comparison.rule.primary, *comparison.runs
+    several = len(others) > 1
+    rows = [
         (
             title_of(name),
-            delta.run,
-            " ".join(mean_cells(comparison.rows[name].estimates[0])[:2]),
-            " ".join(mean_cells(estimate)[:2]),
+            *([delta.run] if several else []),
+            *(" ".join(mean_cells(each)[:2]) for each in (comparison.rows[name].estimates[0], estimate)),
             difference_words(delta.difference),
             delta.verdict,
             p_words(delta.p_adjusted),
             f"{delta.difference.n:,}",
         )
-        for name in names
+        for name in [primary, *(name for name in comparison.rows if name != primary)]
         for delta, estimate in zip(comparison.rows[name].deltas, comparison.rows[name].estimates[1:], strict=True)
     ]
-    head: tuple[str, ...] = (
-        "Metric",
-        "Run",
-        comparison.runs[0],
-        "The run",
-        "Difference",
-        "Verdict",
-        "p (adjusted)",
-        "n",
-    )
-    caption = (
-        f"Means and paired differences with 95 % intervals. {title_of(names[0])} decides; all other metrics are "
-        "exploratory"
-    )
-    if len(comparison.runs) == 2:
-        head, rows = (*head[:1], head[2], comparison.runs[1], *head[4:]), [(row[0], *row[2:]) for row in rows]
-        return table(head, rows, caption, numbers=(1, 2, 3, 5, 6))
-    return table(head, rows, caption, numbers=(2, 3, 4, 6, 7))
-
-
-def _appendix(runs: Sequence[Run], comparison: Comparison) -> Html:
-    return element(
-        "div",
-        appendix.configuration(runs, comparison.runs),
-        element("h3", "How doubt is computed"),
-        element("p", appendix.METHOD),
-        element("p", appendix.COMPARED),
-    )
+    runs = ["Run", baseline, "The run"] if several else [baseline, *others]
+    head = ("Metric", *runs, "Difference", "Verdict", "p (adjusted)", "n")
+    caption = f"Means and paired differences with 95 % intervals. {title_of(primary)} decides; all other metrics are "
+    numbers = (2, 3, 4, 6, 7) if several else (1, 2, 3, 5, 6)
+    return Table(head, rows, f"{caption}exploratory", numbers)

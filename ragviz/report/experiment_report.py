@@ -9,10 +9,9 @@ from ragviz.core.experiment import Experiment
 from ragviz.experiments import declaring, findings
 from ragviz.experiments.findings import Outcome
 from ragviz.metrics.registry import title_of
-from ragviz.report import appendix, comparison_report
+from ragviz.report import comparison_report
 from ragviz.report.change_card import Decided
-from ragviz.report.elements import Html, element, mean_cells, table
-from ragviz.report.html_file import Figures, Section, document
+from ragviz.report.page import Card, Part, Section, Table, Text, date, document, mean_cells
 from ragviz.runs import comparisons
 from ragviz.workspace import Workspace
 
@@ -35,8 +34,8 @@ def report(workspace: Workspace, experiment: Experiment) -> bytes:
             "chosen on the validation questions, and is reported here on test questions that had no part in the "
             "choice, which were asked once."
         )
-        chosen_on = Section("choice", "How it was chosen", _choice(outcome))
-        more = [chosen_on, cells]
+        chosen_on = [f"On the validation questions: {outcome.conclusion.sentence}", *outcome.conclusion.notes]
+        more = [Section("choice", "How it was chosen", chosen_on), cells]
     elif outcome.comparison is not None:
         comparison, concluded = outcome.comparison, outcome.conclusion
         ids = {name: cell.run_id for name in comparison.runs if (cell := experiment.cell(name)) is not None}
@@ -66,17 +65,11 @@ def report(workspace: Workspace, experiment: Experiment) -> bytes:
 
 def _declared(experiment: Experiment) -> str:
     """Say what was declared, and that it was before anybody had seen a result."""
-    seen = f", before the first result of {appendix.date(experiment.seen)}" if experiment.seen else ""
-    return f"Declared on {appendix.date(experiment.created)}{seen}: {declaring.rule_words(experiment.rule)}."
+    seen = f", before the first result of {date(experiment.seen)}" if experiment.seen else ""
+    return f"Declared on {date(experiment.created)}{seen}: {declaring.rule_words(experiment.rule)}."
 
 
-def _choice(outcome: Outcome) -> Html:
-    conclusion = outcome.conclusion
-    notes = (element("p", note) for note in conclusion.notes)
-    return element("div", element("p", f"On the validation questions: {conclusion.sentence}"), *notes)
-
-
-def _cells(outcome: Outcome) -> Html:
+def _cells(outcome: Outcome) -> list[Part]:
     """Return a table of all cells in their order, with their state, and of what was left out and why."""
     rows = []
     for name, row in outcome.lines:
@@ -89,22 +82,12 @@ def _cells(outcome: Outcome) -> Html:
     caption = f"Configurations on the {side} questions, by {title_of(outcome.experiment.rule.primary)}"
     head = ("Configuration", title_of(outcome.experiment.rule.primary), "Verdict", "Tokens read", "State")
     left_out = [*outcome.experiment.left_out.items()]
-    return element(
-        "div",
-        table(head, rows, caption, numbers=(1, 3)),
-        table(("Left out", "Why"), left_out, "Impossible combinations") if left_out else None,
-    )
+    impossible = [Table(("Left out", "Why"), left_out, "Impossible combinations")] if left_out else []
+    return [Table(head, rows, caption, numbers=(1, 3)), *impossible]
 
 
 def _undecided(workspace: Workspace, title: str, lead: str, outcome: Outcome, cells: Section) -> bytes:
     """Return the report of an experiment of which too little is there to compare."""
-    card = element(
-        "div",
-        element("p", element("i", "○", aria_hidden="true"), "Undecided", class_="decision"),
-        element("p", outcome.conclusion.sentence),
-        *(element("p", note) for note in outcome.conclusion.notes),
-        element("p", _declared(outcome.experiment), class_="soft"),
-        class_="card",
-    )
-    sections = [Section("change", "Change card", card), cells]
-    return document(title, lead, sections, Figures(), workspace.settings.keys)
+    said = outcome.conclusion
+    card = Card("○", "Undecided", [said.sentence, *said.notes, Text(_declared(outcome.experiment))])
+    return document(title, lead, [Section("change", "Change card", [card]), cells], workspace.settings.keys)

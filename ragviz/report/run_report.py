@@ -15,8 +15,21 @@ from ragviz.core.question import Question
 from ragviz.metrics.registry import METRICS, label, shown_in, title_of
 from ragviz.questions import without_model
 from ragviz.report import appendix, curve_plots, plots, telling
-from ragviz.report.elements import Html, element, estimate_fact, fact, mean_cells, table
-from ragviz.report.html_file import Figures, Section, document
+from ragviz.report.page import (
+    Card,
+    Fact,
+    Facts,
+    Part,
+    Points,
+    Section,
+    Table,
+    Text,
+    date,
+    document,
+    estimate_fact,
+    figure,
+    mean_cells,
+)
 from ragviz.runs import exports, judgements, measurements, overviews, replays, rescue_words
 from ragviz.runs.judgements import Judgement
 from ragviz.targets.targets import TARGETS
@@ -31,61 +44,55 @@ def report(workspace: Workspace, run: Run) -> bytes:
     whole = overviews.overview(workspace, run)
     summary, judgement, k = whole.summary, whole.judgement, run.config.k
     questions = workspace.store.rankings.questions(run.id)
-    figures = Figures()
-    told, columns = telling.replayed(workspace, run, k)
+    (told, columns), rule = telling.replayed(workspace, run, k), telling.REPLAYED
+    if not told:
+        lost = [q.id for q in questions if judgement.causes.get(q.id, "") not in ("", *NOT_LOST)]
+        told, rule = [telling.Example(i, "Lost") for i in lost[:3]], "The first questions of the set that were lost."
     rescued = replays.rescue(columns, k) if columns is not None else None
     corpus = workspace.store.corpora.get(run.corpus_id)
     sections = [
-        Section("state", "State of this run", _card(workspace, run, summary, judgement, questions, whole.given)),
-        Section("summary", "In plain words", _summary(run, summary, judgement, questions, columns)),
-        Section("questions", "Three telling questions", _questions(workspace, run, told, questions, judgement)),
-        Section("pictures", "Pictures", _pictures(run, summary, judgement, figures)),
+        Section("state", "State of this run", [_card(workspace, run, whole, questions)]),
+        Section("summary", "In plain words", [_summary(run, summary, judgement, questions, columns)]),
+        Section("questions", "Three telling questions", telling.drawn(workspace, [run], told, rule, k)),
+        Section("pictures", "Pictures", [*_pictures(run, summary, judgement)]),
     ]
     if columns is not None and rescued is not None:
         sections.append(Section("changes", "What would rescue the lost questions", _changes(columns, rescued)))
     sections += [
         Section("numbers", "Every mean", _numbers(workspace, run, summary, judgement)),
-        Section("configuration", "Configuration", _appendix(run)),
+        Section("configuration", "Configuration", appendix.parts([run])),
     ]
-    lead = f"A run on {corpus.name}, {measurements.asked_words(run)}, made {appendix.date(run.created)}."
+    lead = f"A run on {corpus.name}, {measurements.asked_words(run)}, made {date(run.created)}."
     lead = " ".join(filter(None, [lead, measurements.chosen_words(run)]))
-    return document(f"Run {run.name}", lead, sections, figures, workspace.settings.keys)
+    return document(f"Run {run.name}", lead, sections, workspace.settings.keys)
 
 
-def _card(
-    workspace: Workspace,
-    run: Run,
-    summary: Summary,
-    judgement: Judgement,
-    questions: Sequence[Question],
-    tokens: np.ndarray | None,
-) -> Html:
-    checked = judgements.check(workspace, run)
+def _card(workspace: Workspace, run: Run, whole: overviews.Overview, questions: Sequence[Question]) -> Card:
+    checked, summary, judgement, tokens = judgements.check(workspace, run), whole.summary, whole.judgement, whole.given
     kinds = {question.id: question.kind for question in questions}
     losses = judgements.losses_at(run, judgement.causes, kinds, set(summary.question_ids), summary.k)
-    sentence = run_verdict.verdict(judgements.measured(run, summary, judgement, losses), run.config).sentence
-    limits = without_model.words([question.generator for question in questions])
     facts = []
     if summary.n:
-        for name in (name for name in shown_in("tile") if name in METRICS):
-            facts.append(estimate_fact(title_of(label(name, summary.k)), summary.metrics[label(name, summary.k)]))
-        facts.append(fact(f"Not in the first {summary.depth}", f"{summary.misses:,}", f"of {summary.n:,} questions"))
+        tiles = [label(name, summary.k) for name in shown_in("tile") if name in METRICS]
+        facts += [estimate_fact(title_of(name), summary.metrics[name]) for name in tiles]
+        facts.append(Fact(f"Not in the first {summary.depth}", f"{summary.misses:,}", f"of {summary.n:,} questions"))
     if judgement.statuses:
-        for name in [name for name in shown_in("row") if name in judgement.metrics][:3]:
-            facts.append(estimate_fact(title_of(name), judgement.metrics[name].estimate))
+        rows = [name for name in shown_in("row") if name in judgement.metrics][:3]
+        facts += [estimate_fact(title_of(name), judgement.metrics[name].estimate) for name in rows]
     if tokens is not None and len(tokens) >= summary.k:
-        facts.append(fact("Tokens read", f"{tokens[summary.k - 1]:,.0f}", "a question on average"))
-    return element(
-        "div",
-        element("p", element("i", "●"), _state_words(run, checked), class_="decision"),
-        *(element("p", problem, class_="warning") for problem in checked.problems),
-        element("p", sentence) if sentence else None,
-        element("dl", *facts, class_="facts"),
-        element("p", evaluate.doubt_words(summary), class_="soft") if summary.n else None,
-        element("p", limits, class_="soft") if limits else None,
-        element("p", measurements.unranked_words(run)) if measurements.unranked_words(run) else None,
-        class_="card" if checked.passed else "card no",
-    )  # fmt: skip
+        facts.append(Fact("Tokens read", f"{tokens[summary.k - 1]:,.0f}", "a question on average"))
+    limits = [
+        evaluate.doubt_words(summary) if summary.n else "",
+        without_model.words([question.generator for question in questions]),
+    ]
+    parts: list[Part] = [
+        *(Text(problem, "warning") for problem in checked.problems),
+        run_verdict.verdict(judgements.measured(run, summary, judgement, losses), run.config).sentence,
+        Facts(facts),
+        *(Text(words) for words in limits if words),
+        measurements.unranked_words(run),
+    ]
+    return Card("●", _state_words(run, checked), [part for part in parts if part], "" if checked.passed else "no")
 
 
 def _state_words(run: Run, checked: judgements.Checked) -> str:
@@ -99,7 +106,7 @@ def _state_words(run: Run, checked: judgements.Checked) -> str:
 
 def _summary(
     run: Run, summary: Summary, judgement: Judgement, questions: Sequence[Question], columns: replays.Columns | None
-) -> Html:
+) -> Points:
     """Say what the run does, how good it is, what would help, and what it cost, one thing a point."""
     points = [_made_words(run)]
     if summary.n:
@@ -111,7 +118,7 @@ def _summary(
     if controlled := judgement.controls:
         points.append(controlled.sentence)
     points.append(f"{judgements.cost_words(judgement).rstrip('.')}.")
-    return element("ul", *(element("li", point) for point in points))
+    return Points(points)
 
 
 def _made_words(run: Run) -> str:
@@ -156,97 +163,52 @@ def _answered_words(run: Run, judgement: Judgement, questions: Sequence[Question
     )
 
 
-def _questions(
-    workspace: Workspace,
-    run: Run,
-    told: Sequence[telling.Example],
-    questions: Sequence[Question],
-    judgement: Judgement,
-) -> Html:
-    if told:
-        return telling.drawn(workspace, [run], told, telling.REPLAYED, run.config.k)
-    lost = [q.id for q in questions if judgement.causes.get(q.id, "") not in ("", *NOT_LOST)]
-    return telling.drawn(
-        workspace, [run], [telling.Example(i, "Lost") for i in lost[:3]],
-        "The first questions of the set that were lost.", run.config.k,
-    )  # fmt: skip
-
-
-def _pictures(run: Run, summary: Summary, judgement: Judgement, figures: Figures) -> Html:
-    drawn = []
+def _pictures(run: Run, summary: Summary, judgement: Judgement) -> Iterator[Part]:
     if summary.n:
         ranks = curve_plots.Ranks("", summary.ranks[summary.ranks > 0], summary.misses)
-        drawn.append(
-            figures.add(
-                curve_plots.rank_histogram(ranks, depth=summary.depth, k=summary.k), "At which rank the evidence is"
-            )
-        )
+        histogram = curve_plots.rank_histogram(ranks, depth=summary.depth, k=summary.k)
+        yield figure(histogram, "At which rank the evidence is")
         places = np.arange(1, summary.depth + 1)
         lines = [curve_plots.Curve(METRICS[n].name, places, *summary.curves[n], summary.n) for n in summary.curves]
-        drawn.append(
-            figures.add(
-                curve_plots.curves(lines, k=summary.k),
-                "Precision, recall and F1 against k",
-                "Bands are 95 % intervals.",
-            )
-        )
+        curves = curve_plots.curves(lines, k=summary.k)
+        yield figure(curves, "Precision, recall and F1 against k", "Bands are 95 % intervals.")
     steps = judgements.lost_steps(run, judgement.causes, set(summary.question_ids), summary.k)
     bars = plots.waterfall([(s.title, s.count, s.left) for s in steps], correct=steps[-1].cause == "fine")
-    drawn.append(figures.add(bars, "Where questions are lost"))
-    return element("div", *drawn)
+    yield figure(bars, "Where questions are lost")
 
 
-def _changes(columns: replays.Columns, rescued: Rescue) -> Html:
+def _changes(columns: replays.Columns, rescued: Rescue) -> list[Part]:
     now = columns.tokens_now(rescued.k)
     rows = []
     for row in rescued.rows:
-        share = row.share
-        net = f"{row.net:+,}"
-        if share.mean is not None:
-            net += f" = {share.mean:+.1%} [{share.low:+.1%}, {share.high:+.1%}]"
-        tokens = rescue_words.tokens_words(row.replay.tokens, now)
-        rows.append((rescue_words.title(columns, row.replay.key), f"{row.rescues:,}", f"{row.breaks:,}", net, tokens))
-    return element(
-        "div",
-        element("p", rescue_words.sentence(columns, rescued)),
-        table(
-            ("Change", "Rescues", "Breaks", "Net [95 %]", "Tokens read"), rows, "Changes, the greatest net gain first",
-            numbers=(1, 2, 3, 4),
-        ),
-        *(element("p", note, class_="soft") for note in rescue_words.notes(columns, rescued.k)),
-    )  # fmt: skip
+        tokens, name = rescue_words.tokens_words(row.replay.tokens, now), rescue_words.title(columns, row.replay.key)
+        rows.append((name, f"{row.rescues:,}", f"{row.breaks:,}", rescue_words.net_words(row), tokens))
+    head, caption = ("Change", "Rescues", "Breaks", "Net [95 %]", "Tokens read"), "Changes, the greatest net gain first"
+    notes = (Text(note) for note in rescue_words.notes(columns, rescued.k))
+    return [rescue_words.sentence(columns, rescued), Table(head, rows, caption, numbers=(1, 2, 3, 4)), *notes]
 
 
-def _numbers(workspace: Workspace, run: Run, summary: Summary, judgement: Judgement) -> Html:
+def _numbers(workspace: Workspace, run: Run, summary: Summary, judgement: Judgement) -> list[Part]:
     rows = [(title_of(name), *mean_cells(estimate), "") for name, estimate in summary.metrics.items() if summary.n]
     rows += [(title_of(name), *mean_cells(each.estimate), each.without) for name, each in judgement.metrics.items()]
-    parts = [
-        table(("Metric", "Mean", "95 % interval", "n", "Without a score"), rows, "Means over questions",
-              numbers=(1, 2, 3)),
-    ]  # fmt: skip
-    if summary.n:
-        parts += _slices(workspace, run, summary.k)
-    return element("div", *parts)
+    head = ("Metric", "Mean", "95 % interval", "n", "Without a score")
+    slices = _slices(workspace, run, summary.k) if summary.n else ()
+    return [Table(head, rows, "Means over questions", numbers=(1, 2, 3)), *slices]
 
 
-def _slices(workspace: Workspace, run: Run, k: int) -> Iterator[Html]:
+def _slices(workspace: Workspace, run: Run, k: int) -> Iterator[Table]:
     recall = label("recall", k)
-    slices = [part for part in exports.breakdown_of(workspace, run, k) if part.by != "all"]
-    named = [(f"{by} of question", [part for part in slices if part.by == by]) for by in ("kind", "type", "style")]
-    documents = sorted((part for part in slices if part.by == "document"), key=lambda part: -part.questions)
-    for title, parts in (*(pair for pair in named if pair[1]), ("document", documents)):
+    slices = exports.breakdown_of(workspace, run, k)
+    for by in ("kind", "type", "style", "document"):
+        parts = [part for part in slices if part.by == by]
+        title, more = f"{by} of question", ""
+        if by == "document":
+            title, parts = by, sorted(parts, key=lambda part: -part.questions)
+            more = f" (the {MOST_ROWS} with most questions of {len(parts):,})" if len(parts) > MOST_ROWS else ""
         rows = [
             (evaluate.part_title(part), f"{part.questions:,}", *mean_cells(part.metrics[recall].estimate))
             for part in parts[:MOST_ROWS]
         ]
-        more = f" (the {MOST_ROWS} with most questions of {len(parts):,})" if len(parts) > MOST_ROWS else ""
-        yield table(
-            (title.capitalize(), "Questions", title_of(recall), "95 % interval", "n"), rows,
-            f"{title_of(recall)} by {title}{more}", numbers=(1, 2, 3, 4),
-        )  # fmt: skip
-
-
-def _appendix(run: Run) -> Html:
-    return element(
-        "div", appendix.configuration([run]), element("h3", "How doubt is computed"), element("p", appendix.METHOD)
-    )
+        if rows:
+            head = (title.capitalize(), "Questions", title_of(recall), "95 % interval", "n")
+            yield Table(head, rows, f"{title_of(recall)} by {title}{more}", numbers=(1, 2, 3, 4))

@@ -13,7 +13,7 @@ from ragviz.analysis.rules import direction
 from ragviz.core.configuration import Run
 from ragviz.core.question import Question
 from ragviz.metrics.registry import REGISTRY, title_of
-from ragviz.report.elements import Content, Html, element
+from ragviz.report.page import Part, Record, Text
 from ragviz.retrieval import search
 from ragviz.runs import judgements, measurements, overviews, replays, rescue_words
 from ragviz.text.former_documents import UNKNOWN
@@ -92,86 +92,85 @@ def replayed(workspace: Workspace, current: Run, k: int) -> tuple[list[Example],
     return told, columns
 
 
-def drawn(workspace: Workspace, runs: Sequence[Run], told: Sequence[Example], rule: str, k: int) -> Html:
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A chunk of a ranking: rank and document, its beginning, and whether it is evidence."""
+
+    title: str
+    text: str
+    gold: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """What one run made of a question: where its evidence is, its answer, its first chunks; `left` of k are not shown.
+
+    `texts` are pairs of title and text.
+    """
+
+    name: str
+    place: str
+    texts: Sequence[tuple[str, str]] = ()
+    chunks: Sequence[Chunk] = ()
+    left: int = 0
+    k: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Case(Record):
+    """A question that is told, with its reference and evidence, pairs of title and text, and a side for each run."""
+
+    title: str
+    question: str
+    language: str
+    note: str
+    texts: Sequence[tuple[str, str]]
+    sides: Sequence[Side]
+
+
+def drawn(workspace: Workspace, runs: Sequence[Run], told: Sequence[Example], rule: str, k: int) -> list[Part]:
     """Return the questions, each with what every one of the runs made of it, and the rule by which they were chosen."""
     if not told:
-        return element("p", "No question is lost, and none is won or lost against another.")
+        return ["No question is lost, and none is won or lost against another."]
     names = measurements.document_names(workspace, runs[0])
     questions = {q.id: q for run in runs for q in workspace.store.rankings.questions(run.id)}
     whole = {run.id: overviews.overview(workspace, run) for run in runs}
-    parts = [element("p", rule, class_="soft")]
+    parts: list[Part] = [Text(rule)]
     for each in told:
         question = questions[each.question_id]
+        none = "none" if question.open else "none: the documents do not answer it"
+        texts = [("Reference answer", question.answer or none)]
+        for group in () if question.open else question.evidence[:3]:
+            texts += [(f"Evidence, in {names.get(span.document_id, UNKNOWN)}", _cut(span.text)) for span in group[:1]]
         sides = [_side(workspace, run, question, whole[run.id], k) for run in runs]
-        parts.append(
-            element(
-                "article",
-                element("h3", each.title),
-                element("blockquote", question.text, lang=question.language, dir="auto"),
-                element("p", each.note) if each.note else None,
-                element("dl", *_reference(question, names), class_="texts"),
-                element("div", *sides, class_="sides"),
-                class_="case",
-            )
-        )
-    return element("div", *parts)
+        parts.append(Case(each.title, question.text, question.language, each.note, texts, sides))
+    return parts
 
 
-def _reference(question: Question, names: dict[str, str]) -> list[Html]:
-    none = "none" if question.open else "none: the documents do not answer it"
-    texts: list[tuple[str, Content]] = [("Reference answer", question.answer or none)]
-    for group in question.evidence[:3]:
-        if group and not question.open:
-            span = group[0]
-            texts.append((f"Evidence, in {names.get(span.document_id, UNKNOWN)}", _cut(span.text)))
-    return [
-        part
-        for title, text in texts
-        for part in (element("dt", title), element("dd", text, lang=question.language, dir="auto"))
-    ]
-
-
-def _side(workspace: Workspace, run: Run, question: Question, whole: overviews.Overview, k: int) -> Html:
-    """Return what one run made of a question: its rank, why it was lost, its answer, its first chunks."""
+def _side(workspace: Workspace, run: Run, question: Question, whole: overviews.Overview, k: int) -> Side:
     results = measurements.results_of(workspace, run, [question.id])
     if not results:
-        return element("div", element("h4", run.name), element("p", "This run did not ask it."))
+        return Side(run.name, "This run did not ask it.")
     gold = {chunk_id for group in results[0].gold for chunk_id in group}
     hits = search.with_chunks(workspace, run.corpus_id, results[0].ranking.hits()[: min(k, MOST)])
     evaluated = workspace.store.judgements.of(run.id, [question], workspace.settings.keys).get(question.id)
     texts = []
     if evaluated is not None and evaluated.recording.has_answer:
         answer = evaluated.recording
-        texts = [
-            element("dt", f"Answer, {abstention.STATUSES[answer.status]}"),
-            element("dd", _cut(answer.answer or answer.reason), lang=question.language, dir="auto"),
-        ]
+        texts = [(f"Answer, {abstention.STATUSES[answer.status]}", _cut(answer.answer or answer.reason))]
     chunks = [
-        element(
-            "div",
-            element(
-                "p",
-                element("span", f"{found.hit.rank}. {found.document_name}", class_="soft"),
-                " " if found.hit.chunk_id in gold else None,
-                element("span", "★ evidence", class_="star") if found.hit.chunk_id in gold else None,
-            ),
-            element("p", _cut(found.chunk.text) if found.chunk else "(its document was removed)", dir="auto"),
-            class_="chunk gold" if found.hit.chunk_id in gold else "chunk",
+        Chunk(
+            f"{found.hit.rank}. {found.document_name}",
+            _cut(found.chunk.text) if found.chunk else "(its document was removed)",
+            found.hit.chunk_id in gold,
         )
         for found in hits
     ]
     left = min(k, len(results[0].ranking.ids)) - len(hits)
-    return element(
-        "div",
-        element("h4", run.name),
-        element("p", _place_words(run, question, whole, k)),
-        element("dl", *texts, class_="texts") if texts else None,
-        *chunks,
-        element("p", f"… and {left:,} more of the first {k:,}.", class_="soft") if left > 0 else None,
-    )
+    return Side(run.name, _place_words(run, question, whole), texts, chunks, left, k)
 
 
-def _place_words(run: Run, question: Question, whole: overviews.Overview, k: int) -> str:
+def _place_words(run: Run, question: Question, whole: overviews.Overview) -> str:
     """Say at which rank the evidence is, and where the question was lost at the run's own k."""
     summary, words = whole.summary, ""
     if question.id in summary.question_ids:
@@ -181,9 +180,7 @@ def _place_words(run: Run, question: Question, whole: overviews.Overview, k: int
     if not cause:
         return words
     meaning = judgements.meaning_of(run, cause, run.config.k, question=question, judgement=whole.judgement)
-    if cause == "fine" and meaning.title:
-        return f"{words}{meaning.title}."
-    return f"{words}{meaning.title}. {meaning.explanation}"
+    return f"{words}{meaning.title}." + ("" if cause == "fine" else f" {meaning.explanation}")
 
 
 def _cut(text: str) -> str:

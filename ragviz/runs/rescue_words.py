@@ -70,6 +70,12 @@ def tokens_words(tokens: float | None, now: float | None) -> str:
     return f"{tokens:,.0f}" if now is None else f"{tokens:,.0f} ({tokens - now:+,.0f})"
 
 
+def net_words(row: rescuing.Row) -> str:
+    """Write the net gain of a change, and its share of the questions with the interval."""
+    share, net = row.share, f"{row.net:+,}"
+    return net if share.mean is None else f"{net} = {share.mean:+.1%} [{share.low:+.1%}, {share.high:+.1%}]"
+
+
 def sentence(columns: Columns, rescue: rescuing.Rescue) -> str:
     """Say what rescues most of the questions lost before an answer, the best of two kinds; how many nothing rescues."""
     lost = int(rescue.lost.sum())
