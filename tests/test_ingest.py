@@ -151,6 +151,26 @@ def test_text_is_kept_as_it_is_but_for_newlines():
     assert parse("a.md", text.encode()).text == "\\# a *b*\n\ttab  two spaces \n\nend\u2028\x0c\u00a0"
 
 
+@pytest.mark.parametrize(
+    ("encoding", "text"),
+    [
+        (
+            "gb18030",
+            "员工每年享有十五天带薪年假。请在系统中提前两周提交申请，由主管批准后生效。水泵在五月更换，阀门仍在漏水。",
+        ),
+        ("cp932", "従業員は毎年十五日の有給休暇を取得できます。二週間前までに申請し、上司の承認を得てください。"),
+        ("cp1251", "Сотрудники имеют право на пятнадцать дней отпуска в год. Подайте заявление за две недели."),
+        ("cp1252", "Die Größe der Räume wird jährlich geprüft. Les employés ont droit à quinze jours de congé payé."),
+        ("cp1250", "Pracownicy mają prawo do piętnastu dni płatnego urlopu. Złóż wniosek dwa tygodnie wcześniej."),
+        ("utf-16-le", "Policy 3.2: 员工每年享有十五天带薪年假。"),
+    ],
+)
+def test_an_encoding_that_nothing_names_is_guessed_and_said(encoding, text):
+    document = parse("a.txt", f"Policy 3.2: {text}\n".encode(encoding))
+    assert document.text == f"Policy 3.2: {text}\n"
+    assert document.warnings[0].startswith("the encoding was guessed: ")
+
+
 # Formats, made here so that every letter is known
 
 
@@ -312,16 +332,6 @@ def test_hidden_elements_are_left_out_and_counted(page, text, characters):
     document = parse("a.html", page.encode())
     assert document.text == text
     assert [w.rpartition(", ")[2] for w in document.warnings] == [f"with {characters} characters"]
-
-
-def test_what_a_style_sheet_hides_is_kept_and_said():
-    sheet = "/* tabs */ .tab, #more { color: red; display: none } @media print { .seen { display: none } }"
-    page = f'<style>{sheet}</style><div class="a tab">one</div><p id=more>two</p><p class=seen>three'
-    document = parse("a.html", page.encode())
-    assert document.text == "one\n\ntwo\n\nthree"
-    assert document.warnings == (
-        "elements that its style sheet hides until something shows them are kept: .tab (1), #more (1)",
-    )
 
 
 def test_headers_footers_and_hidden_text_of_a_word_document():

@@ -7,7 +7,6 @@ for a megabyte of "<!--". This reads tags as a stream, in linear time, and build
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import unescape
@@ -32,13 +31,6 @@ _ENDED_BY = {
     **dict.fromkeys(_CELLS, _CELLS | _ROWS),
 }
 """Start tags that end an element that has no end tag of its own; what is not here has one."""
-_HOLDERS = {
-    "p": frozenset[str](),
-    "li": frozenset({"ul", "ol"}),
-    **dict.fromkeys(("dt", "dd"), frozenset({"dl"})),
-    **dict.fromkeys(_ROWS | _CELLS, frozenset({"table"})),
-}
-"""Elements that such an element is in, by whose end it ends too."""
 _EMPTY = frozenset(
     {"br", "hr", "img", "input", "meta", "link", "wbr", "col", "area", "base", "embed", "source", "track"}
 )
@@ -53,11 +45,7 @@ _AROUND_BREAK = re.compile("(?<! ) *+\n *+")  # matches only where blanks begin,
 _PERMALINK = "¶"  # text of the link to itself that documentation generators put after a heading
 _ITEM = re.compile(r" *(?:-|\d+\.) ")
 _VALUE = re.compile(r"""=\s*(?:"[^"]*"|'[^']*'|[^\s"']*)""")
-_HIDDEN = r"(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse))"
-_INVISIBLE = re.compile(rf"style\s*=[^=]*?{_HIDDEN}", re.IGNORECASE)
-_STYLE = re.compile(r"<style\b[^<>]*>", re.IGNORECASE)
-_SELECTOR = re.compile(r"[\w*]*([.#][\w-]+)")
-_NAMED = re.compile(r"""(?<![\w-])(class|id)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""", re.IGNORECASE)
+_INVISIBLE = re.compile(r"style\s*=[^=]*?(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse))", re.IGNORECASE)
 _NAVIGATION = re.compile(r"""(?<![\w-])role\s*=\s*["']?navigation\b""", re.IGNORECASE)
 _SPAN = re.compile(r"""\b(col|row)span\s*=\s*["']?(\d{1,5})\b""", re.IGNORECASE)
 MOST_SPANNED = 50
@@ -66,8 +54,16 @@ _START = re.compile(r"""\bstart\s*=\s*["']?(\d{1,9})\b""", re.IGNORECASE)
 
 
 def read(page: str, *, marks_titles: bool = True) -> tuple[str, list[str]]:
-    """Return the text of a page as `markdown` does, and warnings about what a browser shows otherwise."""
-    reader = _Reader(_hiding(page), marks_titles=marks_titles)
+    r"""Return the text of a page, and a warning about hidden elements.
+
+    Without link targets, pictures, scripts, navigation, and what its elements hide; what its style sheets hide is kept.
+    A cell that spans several columns or rows stands in the first of them; the others are empty. A table whose
+    first row is not marked as its titles has empty ones, unless the page is of a kind that marks none (`marks_titles`).
+
+    >>> read("<h1>Q&amp;A</h1><p>One <b>bold</b> line<ul><li>a<li>b</ul><table><tr><td>x<td>y</table>")[0]
+    '# Q&A\n\nOne bold line\n\n- a\n- b\n\n|  |  |\n| --- | --- |\n| x | y |'
+    """
+    reader = _Reader(marks_titles=marks_titles)
     for end, name, rest in _tokens(page):
         if not name:
             reader.text(_unescaped(rest).replace("\xad", ""))  # a soft hyphen is not part of the word
@@ -76,36 +72,6 @@ def read(page: str, *, marks_titles: bool = True) -> tuple[str, list[str]]:
         else:
             reader.start(name, rest)
     return reader.result(), reader.warnings()
-
-
-def markdown(page: str, *, marks_titles: bool = True) -> str:
-    r"""Return the text of a page, without link targets, pictures, scripts, navigation and hidden elements.
-
-    A cell that spans several columns or rows stands in the first of them; the others are empty. A table whose
-    first row is not marked as its titles has empty ones, unless the page is of a kind that marks none (`marks_titles`).
-
-    >>> markdown("<h1>Q&amp;A</h1><p>One <b>bold</b> line<ul><li>a<li>b</ul><table><tr><td>x<td>y</table>")
-    '# Q&A\n\nOne bold line\n\n- a\n- b\n\n|  |  |\n| --- | --- |\n| x | y |'
-    """
-    return read(page, marks_titles=marks_titles)[0]
-
-
-def _hiding(page: str) -> frozenset[str]:
-    """Return the classes and ids, as selectors, that the page's own style sheets hide on every screen."""
-    found, at = set[str](), 0
-    while style := _STYLE.search(page, at):
-        at = _end_of_raw(page, style.end(), "style")
-        sheet = page[style.end() : at]
-        bare = "".join(part.partition("*/")[2] if n else part for n, part in enumerate(sheet.split("/*")))
-        depth = 0  # of rules for some screens, for print …
-        for rule in bare.split("}"):
-            selectors, _, body = rule.rpartition("{")
-            is_everywhere = depth == 0 and "{" not in selectors
-            depth = max(depth + rule.count("{") - 1, 0)
-            if is_everywhere and re.search(_HIDDEN, body, re.IGNORECASE):
-                matches = (_SELECTOR.fullmatch(each.strip()) for each in selectors.split(","))
-                found.update(match[1] for match in matches if match)
-    return frozenset(found)
 
 
 _ZEROS = re.compile(r"&#([xX]?)0+(?=[0-9a-fA-F])")
@@ -206,9 +172,8 @@ def _with_titles(rows: Sequence[Sequence[_Cell]], grid: list[list[str]]) -> list
 class _Reader:
     """Collects blocks of text, which end where a block element begins or ends, and at the end of the page."""
 
-    def __init__(self, hiding: frozenset[str], *, marks_titles: bool) -> None:
+    def __init__(self, *, marks_titles: bool) -> None:
         self._marks_titles = marks_titles
-        self._hiding = hiding
         self._blocks: list[str] = []
         self._line: list[str] = []
         self._prefix = ""
@@ -217,11 +182,9 @@ class _Reader:
         self._in_head = False
         self._quotes = 0
         self._pre = False
-        self._skipping = ("", 0)  # the element that is left out, and how many of its name are open
-        self._holders = 0  # of elements like it, open inside it
+        self._left_out: list[str] = []  # the element that is left out, and the blocks that are open in it
         self._is_hidden = False  # whether it is left out because a browser shows it not
-        self._lost = [0, 0]  # hidden elements, and the characters in them
-        self._kept = Counter[str]()  # elements that a style sheet hides, by its selector
+        self._hidden, self._hidden_characters = 0, 0
 
     def result(self) -> str:
         """Return the page: an empty line between blocks, none between the items of a list."""
@@ -236,74 +199,51 @@ class _Reader:
         return "".join(pieces)
 
     def warnings(self) -> list[str]:
-        """Say what is left out because it is hidden, and what a style sheet hides and is kept."""
-        count, characters = self._lost
-        lost = f"hidden elements are left out: {count:,}, with {characters:,} characters" if characters else ""
-        names = ", ".join(f"{selector} ({times:,})" for selector, times in self._kept.most_common(5))
-        kept = f"elements that its style sheet hides until something shows them are kept: {names}" if names else ""
-        return [*filter(None, (lost, kept))]
+        """Say what is left out because it is hidden."""
+        if not self._hidden_characters:
+            return []
+        return [f"hidden elements are left out: {self._hidden:,}, with {self._hidden_characters:,} characters"]
 
     def start(self, tag: str, attributes: str) -> None:
         """Process a start tag."""
-        skipped, depth = self._skipping
-        if skipped and not self._holders and tag in _ENDED_BY.get(skipped, ()):
-            skipped = self._end_skipping()
-        if skipped:
-            self._skipping = (skipped, depth + (tag == skipped and skipped not in _ENDED_BY))
-            self._holders += tag in _HOLDERS.get(skipped, ())
+        while self._left_out and tag in _ENDED_BY.get(self._left_out[-1], ()):
+            self._left_out.pop()
+        if self._left_out:
+            if tag in _BLOCKS or tag == self._left_out[0]:
+                self._left_out.append(tag)
             return
-        self._is_hidden = _hidden(attributes) and tag not in _EMPTY
-        if self._is_hidden and tag in ("html", "body"):  # by a script that shows it
-            self._is_hidden = False
-            self._kept[tag] += 1
+        # A page that is hidden as a whole is shown by a script.
+        self._is_hidden = _hidden(attributes) and tag not in _EMPTY and tag not in ("html", "body")
         if attributes.endswith("/") and tag not in _BLOCKS:
             self._line.append("\n" if tag == "br" else "")
         elif tag in _SKIPPED or self._is_hidden or (tag not in _EMPTY and _NAVIGATION.search(attributes)):
-            self._lost[0] += self._is_hidden
+            self._hidden += self._is_hidden
             self._end_block() if tag in _BLOCKS else None
-            self._skipping = (tag, 1)
+            self._left_out = [tag]
         elif tag in _BLOCKS:
             self._end_block()
             self._open(tag, attributes)
         elif tag == "br":
             self._line.append("\n")
-        if self._hiding and not self._skipping[0]:
-            self._kept.update(self._hiding & _selectors(attributes))
 
     def end(self, tag: str) -> None:
         """Process an end tag; one without a start tag only ends the block."""
-        skipped, depth = self._skipping
-        if skipped and tag != skipped and self._ends_skipping(tag):
-            skipped = self._end_skipping()
-        if not skipped:
-            if tag in _BLOCKS:
-                self._end_block()
-                self._close(tag)
-        elif tag in _HOLDERS.get(skipped, ()):
-            self._holders -= 1
-        elif tag == skipped and not self._holders:
-            self._skipping = (skipped, depth - 1)
-            if depth == 1:
-                self._end_skipping()
-
-    def _ends_skipping(self, tag: str) -> bool:
-        """Return whether this end tag, of an element around it, ends the element that is left out."""
-        skipped = self._skipping[0]
-        if self._holders or skipped not in _HOLDERS:
-            return False
-        around = _BLOCKS if skipped == "p" else _HOLDERS[skipped] | (_ROWS if skipped in _CELLS else frozenset())
-        return tag in around
-
-    def _end_skipping(self) -> str:
-        self._skipping, self._holders, self._is_hidden = ("", 0), 0, False
-        return ""
+        if tag in self._left_out:
+            while self._left_out.pop() != tag:
+                pass
+            return
+        if tag in _BLOCKS and self._left_out and self._left_out[0] in _ENDED_BY:  # the end of an element around it
+            self._left_out = []
+        if tag in _BLOCKS and not self._left_out:
+            self._end_block()
+            self._close(tag)
 
     def text(self, data: str) -> None:
         """Add text, with white space collapsed as in a browser."""
-        if not self._skipping[0]:
+        if not self._left_out:
             self._line.append(data if self._pre else _SPACE.sub(" ", data))
         elif self._is_hidden:
-            self._lost[1] += len(data.strip())
+            self._hidden_characters += len(data.strip())
 
     def _open(self, tag: str, attributes: str) -> None:
         if tag in ("ul", "ol"):
@@ -379,15 +319,6 @@ class _Reader:
             self._rows[-1][-1].blocks.append(block)
         else:
             self._blocks.append(block)
-
-
-def _selectors(attributes: str) -> set[str]:
-    """Return the classes and ids of an element, as selectors."""
-    found = set[str]()
-    for match in _NAMED.finditer(attributes):
-        sign = "." if match[1].lower() == "class" else "#"
-        found.update(sign + name for name in (match[2] or match[3] or match[4] or "").split())
-    return found
 
 
 def _hidden(attributes: str) -> bool:

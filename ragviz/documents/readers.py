@@ -158,7 +158,7 @@ _AS_STORED = (
 )
 
 
-def _xls(key: str, data: bytes, password: str | None) -> tuple[list[str], list[str]]:
+def _sheets(key: str, data: bytes, password: str | None) -> tuple[list[str], list[str]]:
     """Read sheets, empty ones too; only the heading of a sheet begins a line with "## ", all else is in table rows."""
     result = _kreuzberg(key, data, password)
     text = _EMPTY_ROW.sub("", _unescaped(result.content) + "\n")
@@ -186,7 +186,7 @@ def _docx(key: str, data: bytes, password: str | None) -> tuple[str, list[str]]:
 
     document, hidden = _simplified(data)
     page = mammoth.convert_to_html(document, style_map=_STYLES, convert_image=lambda image: []).value
-    text = html.markdown(_BACK_LINK.sub("", page), marks_titles=False)  # few authors mark a row as titles
+    text, _ = html.read(_BACK_LINK.sub("", page), marks_titles=False)  # few authors mark a row as titles
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         headers, footers = (_running(archive, kind) for kind in ("header", "footer"))
     warnings = [f"hidden text is left out: {hidden:,} characters; show it to have it read"] if hidden else []
@@ -265,7 +265,7 @@ def _epub(key: str, data: bytes, password: str | None) -> tuple[str, list[str]]:
         chapters = [places[n.get("idref")] for n in nodes if local(n) == "itemref"]
         folder = posixpath.dirname(package)
         pages = [archive.read(posixpath.normpath(posixpath.join(folder, unquote(chapter)))) for chapter in chapters]
-    texts = (html.markdown(decode(page, html.charset(page))[0]) for page in pages if page)
+    texts = (html.read(decode(page, html.charset(page))[0])[0] for page in pages if page)
     return "\n\n".join(filter(None, texts)), []
 
 
@@ -362,8 +362,8 @@ _READERS: dict[str, Callable[[str, bytes, str | None], tuple[Parts, list[str]]]]
     "docx": _docx,
     "pptx": _pptx,
     "xlsx": lambda key, data, password: workbooks.xlsx(data),
-    "xls": _xls,
-    "ods": lambda key, data, password: workbooks.ods(data),
+    "xls": _sheets,
+    "ods": _sheets,
     "odt": _office,
     "epub": _epub,
     "doc": _office,

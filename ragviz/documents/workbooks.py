@@ -1,4 +1,4 @@
-"""Spreadsheets as they are shown: numbers in their formats, without hidden rows, columns and sheets, which is said."""
+"""Excel workbooks as they are shown: numbers in their formats, without hidden rows, columns and sheets, as told."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from ragviz.documents.text_files import counted
 
 MOST_CELLS = 2_000_000
 """Cells of a sheet with empty ones between: of a larger one empty columns are left out."""
-MOST_ROWS = 1_048_576
 NAMED = 5
 """Cells and sheets that a warning names, at most."""
 
@@ -58,8 +57,9 @@ class _Sheet:
         return f"{' and '.join(filter(None, (rows, columns)))} of '{self.name}'" if rows or columns else ""
 
 
-def _told(sheets: Sequence[_Sheet], hidden: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the sheets as Markdown, and warnings about what is not as it is shown."""
+def xlsx(data: bytes) -> tuple[list[str], list[str]]:
+    """Return the sheets of an Excel workbook that are shown, each as Markdown ("" for an empty one), and warnings."""
+    sheets, hidden = _xlsx_sheets(data)
     left_out = [f"the sheet '{name}'" for name in hidden] + [sheet.hidden() for sheet in sheets if sheet.hidden()]
     cells = [f"{sheet.name}!{cell}" for sheet in sheets for cell in sheet.uncounted]
     warnings = []
@@ -71,14 +71,6 @@ def _told(sheets: Sequence[_Sheet], hidden: Sequence[str]) -> tuple[list[str], l
         has = counted(len(cells), "cell has a formula", "cells have formulas")
         warnings.append(f"{has} without a stored value, kept as written: {named}; open and save it in a spreadsheet")
     return [sheet.markdown() for sheet in sheets], warnings
-
-
-# Excel
-
-
-def xlsx(data: bytes) -> tuple[list[str], list[str]]:
-    """Return the sheets of an Excel workbook that are shown, each as Markdown ("" for an empty one), and warnings."""
-    return _told(*_xlsx_sheets(data))
 
 
 def xlsx_table(data: bytes) -> tuple[dict[int, dict[int, str]], str]:
@@ -201,63 +193,3 @@ def _cell(cell: ET.Element, strings: Sequence[str], codes: Sequence[str], *, sin
         return value
     style = int(cell.get("s", 0))
     return shown(float(value), codes[style] if style < len(codes) else "General", since_1904=since_1904)
-
-
-# OpenDocument
-
-
-def ods(data: bytes) -> tuple[list[str], list[str]]:
-    """Return the tables of an OpenDocument spreadsheet that are shown, as `xlsx` does: it stores what cells show."""
-    sheets, hidden, invisible = list[_Sheet](), list[str](), set[str]()
-    columns = list[tuple[int, int]]()
-    with zipfile.ZipFile(io.BytesIO(data)) as archive, archive.open("content.xml") as file:
-        for event, node in ET.iterparse(file, ("start", "end")):  # noqa: S314
-            tag, known = local(node), attributes(node)
-            if event == "start" and tag == "table":
-                sheet, columns, at, read = _Sheet(known.get("name", "")), [], 1, 0
-                (hidden.append(sheet.name) if known.get("style-name") in invisible else sheets.append(sheet))
-            elif event == "start":
-                continue
-            elif tag == "style":
-                properties = [attributes(child) for child in node if local(child) == "table-properties"]
-                invisible.update(known["name"] for each in properties if each.get("display") == "false")
-            elif tag == "table-column":
-                times = int(known.get("number-columns-repeated", 1))
-                columns += [(at, at + times - 1)] if known.get("visibility", "visible") != "visible" else []
-                at += times
-            elif tag == "table-row":
-                cells, uncounted = _ods_cells(node)
-                times = min(int(known.get("number-rows-repeated", 1)), MOST_ROWS - read) if cells else 1
-                is_hidden, read = known.get("visibility", "visible") != "visible", read + times
-                sheet.uncounted += [] if is_hidden else [f"row {read}"] * uncounted
-                ranges = tuple(columns)
-                for number in range(read - times, read):
-                    sheet.add(number, cells, lambda c, r=ranges: any(a <= c <= b for a, b in r), hidden=is_hidden)  # type: ignore[misc]
-                node.clear()
-    return _told(sheets, hidden)
-
-
-def _ods_cells(row: ET.Element) -> tuple[dict[int, str], int]:
-    """Return the texts of a row's cells by column, and how many of them are formulas without a value."""
-    cells, at, uncounted = dict[int, str](), 1, 0
-    for cell in row:
-        known = attributes(cell)
-        times = int(known.get("number-columns-repeated", 1))
-        text = "\n".join(_ods_text(child) for child in cell if local(child) == "p")
-        if not text and known.get("formula") and not known.keys() & {"value", "string-value", "boolean-value"}:
-            text, uncounted = f"={known['formula'].partition('=')[2]}", uncounted + 1
-        if text:
-            cells |= dict.fromkeys(range(at, at + min(times, 16_384)), text)
-        at += times
-    return cells, uncounted
-
-
-def _ods_text(node: ET.Element) -> str:
-    """Return the text of a paragraph, notes left out."""
-    blanks = {"s": " ", "tab": " ", "line-break": "\n"}
-    inside = (
-        ""
-        if local(node) in ("annotation", "note")
-        else (node.text or "") + "".join(_ods_text(child) + (child.tail or "") for child in node)
-    )
-    return blanks.get(local(node), "") + inside
