@@ -53,8 +53,11 @@ def shown(value: float, code: str, *, since_1904: bool = False) -> str:
     if "condition" in kinds or ("sign", "/") in tokens or kinds.count("digits") + kinds.count("general") > 1:
         return _general(value)
     percents = kinds.count("sign")
-    written = {"general": lambda _: _general(abs(number)), "digits": lambda text: _decimal(abs(number), text, percents)}
-    text = "".join(written[kind](text) if kind in written else text for kind, text in tokens)
+    parts = []
+    for kind, text in tokens:
+        written = _decimal(abs(number), text, percents) if kind == "digits" else text
+        parts.append(_general(abs(number)) if kind == "general" else written)
+    text = "".join(parts)
     is_below = number < 0 and {"digits", "general"} & {*kinds} and re.search("[1-9]", text)
     return ("-" if is_below else "") + text.strip()
 
