@@ -34,19 +34,18 @@ from streamlit.testing.v1 import AppTest
 
 from ragviz.core.call import Call
 from ragviz.core.configuration import IndexConfig, RunConfig
-from ragviz.core.document import Chunk, Span
+from ragviz.core.document import Chunk, Document, Span
 from ragviz.core.question import Question
 from ragviz.core.ranking import Ranking, Retrieved
 from ragviz.core.recording import Context, Recording
 from ragviz.core.verdict import Bank, BankItem, Claim, ClaimVerdict, EvaluatedAnswer, Matrix
-from ragviz.documents import corpora
 from ragviz.metrics import answers as answer_metrics
 from ragviz.runs import exports, overviews
 from ragviz.store.store import sqlite_url
 from ragviz.workspace import Workspace, open_workspace
 
 ROOT = Path(__file__).resolve().parent.parent
-DEPTH, K, PARAGRAPHS, BANK, BATCH = 50, 3, 50, 4, 1000
+DEPTH, K, PARAGRAPHS, BANK, BATCH = 50, 3, 1, 4, 1000
 RUNS = ("first", "second")
 WORDS = ("pump", "valve", "gate", "tank", "sensor", "motor", "filter", "pipe", "meter", "boiler")
 VISITS = {
@@ -73,27 +72,18 @@ def paragraph(n: int) -> str:
     return f"The {WORDS[n % 10]} {n} was built in {1900 + n % 120}. It moves {n * 7 % 997} litres a minute in hall {n}."
 
 
-def cuts_of(workspace: Workspace, corpus_id: str, texts: Sequence[str]) -> list[tuple[str, int, int]]:
-    """Return document, start and end of each paragraph."""
-    documents = [workspace.store.documents.get(corpus_id, info.id) for info in workspace.store.documents.all(corpus_id)]
-    by_place = sorted(documents, key=lambda document: document.name)
-    cuts, n = [], 0
-    for document in by_place:
-        for _ in range(min(PARAGRAPHS, len(texts) - n)):
-            start = document.text.index(texts[n])
-            cuts.append((document.id, start, start + len(texts[n])))
-            n += 1
-    return cuts
-
-
 def made(workspace: Workspace, count: int, names: Sequence[str] = RUNS) -> None:
     """Store the corpus, an index's row, the questions and the runs."""
     store = workspace.store
     corpus, texts = store.corpora.add("large"), [paragraph(n) for n in range(count)]
+    cuts = list[tuple[str, int, int]]()
     for place in range(0, count, PARAGRAPHS):
-        name, text = f"document-{place // PARAGRAPHS:04d}.md", "\n\n".join(texts[place : place + PARAGRAPHS])
-        corpora.add_file(workspace, corpus, name, text.encode())
-    cuts = cuts_of(workspace, corpus.id, texts)
+        name, text = f"document-{place // PARAGRAPHS:05d}.md", "\n\n".join(texts[place : place + PARAGRAPHS])
+        document_id, start = Document.make_id(name, text), 0
+        store.documents.add(corpus.id, Document(document_id, name, text, (), "en", "text/markdown", name, len(text)))
+        for part in texts[place : place + PARAGRAPHS]:
+            cuts.append((document_id, start, start + len(part)))
+            start += len(part) + 2
     index = store.indexes.add(corpus.id, "cuts", IndexConfig(embedder=""))
     store.indexes.set_status(index.id, "ready")
     questions = [question(n, cut) for n, cut in enumerate(cuts)]

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import combinations
-from typing import Literal, TypeVar
+from typing import Literal, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -261,9 +261,11 @@ def compare(
     if not 1 <= k <= depth:
         raise UsageError(f"k = {k}, but the runs rank {depth} chunks: give a k from 1 to {depth}.")
     rankings = [side.measure(k, depth) for side in sides]
-    clustered = cache(lambda ids: clusters_of([(documents or {}).get(i, ()) for i in ids]))
-    columns = {name: _scored(sides, name) for name in answer_metrics(sides) if len(versions(sides, name)) == 1}
-    scored, everyone = Scores(columns, clustered), range(len(sides))
+    asked_of = cache(lambda ids: Asked(ids, documents or {}))
+    columns = {
+        name: _scored(sides, name, asked_of) for name in answer_metrics(sides) if len(versions(sides, name)) == 1
+    }
+    scored, everyone = Scores(columns), range(len(sides))
     answers = [name for name in columns if scored.of(name, everyone).question_ids]
     ids, rows = _common(sides, rankings, needed=not answers)
     values = _values(rankings, rows) if ids else {}
@@ -277,8 +279,8 @@ def compare(
     if label("recall", k) in values and is_own:
         own.add(label("recall", OWN))
     values |= {name: _at_own_k(sides, rows, name, depth) for name in sorted(own) if values}
-    ranked = {name: (ids, matrix, np.ones(matrix.shape, dtype=np.bool_)) for name, matrix in values.items()}
-    scored = Scores(columns | ranked, clustered)
+    applies = np.ones((len(sides), len(ids)), dtype=np.bool_)
+    scored = Scores(columns | {name: (asked_of(ids), matrix, applies) for name, matrix in values.items()})
     names, made_by = [side.name for side in sides], tuple((generators or {}).get(i, "") for i in ids)
     paired = {name: scored.of(name, everyone) for name in [*values, *answers]}
     rule = _rule(primary, minimum_effect, k, values, answers)
@@ -290,7 +292,7 @@ def compare(
         depth=depth,
         rule=rule,
         question_ids=ids,
-        clusters=clustered(ids),
+        clusters=asked_of(ids).clusters,
         settings=settings_that_differ(sides),
         notes=(
             *notes(sides, k, depth, [len(each.question_ids) for each in rankings], len(ids), own),
@@ -307,31 +309,50 @@ def compare(
     )
 
 
+class Asked:
+    """The questions that all runs were asked of a metric, in clusters of those about the same documents."""
+
+    def __init__(self, ids: tuple[str, ...], documents: Mapping[str, Collection[str]]) -> None:
+        self.ids, self.clusters = ids, clusters_of([documents.get(i, ()) for i in ids])
+        self._parts: dict[bytes, tuple[tuple[str, ...], Clusters]] = {}
+
+    def part(self, rows: NDArray[np.int64]) -> tuple[tuple[str, ...], Clusters]:
+        """Return the ids and the clusters of some of the questions, by their places; the same for the same places."""
+        if len(rows) == len(self.ids):
+            return self.ids, self.clusters
+        key = rows.tobytes()
+        if key not in self._parts:
+            self._parts[key] = tuple([self.ids[row] for row in rows.tolist()]), self.clusters.take(rows)
+        return self._parts[key]
+
+
+Scored: TypeAlias = tuple[Asked, Floats, NDArray[np.bool_]]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Scores:
     """The scores of all runs by metric: of which questions, values, NaN for none, and where the metric applies.
 
-    Both are (runs, n). `clustered` joins the questions about the same documents.
+    Both are (runs, n).
     """
 
-    columns: Mapping[str, tuple[tuple[str, ...], Floats, NDArray[np.bool_]]]
-    clustered: Callable[[tuple[str, ...]], Clusters]
+    columns: Mapping[str, Scored]
 
     def of(self, name: str, runs: Sequence[int]) -> Paired:
         """Return the scores of some runs, by their places, of the questions for which all of these have one."""
-        ids, matrix, _ = self.columns[name]
+        asked, matrix, _ = self.columns[name]
         some = matrix[list(runs)]
         rows = np.flatnonzero(~np.isnan(some).any(axis=0))
-        shared = ids if len(rows) == len(ids) else tuple(ids[row] for row in rows)
-        return Paired(shared, some[:, rows], self.clustered(shared))
+        ids, clusters = asked.part(rows)
+        return Paired(ids, some if ids is asked.ids else some[:, rows], clusters)
 
     def missing(self, name: str, run: int, seed: int) -> Missing | None:
         """Describe what the baseline and a run lack, of the questions to which the metric applies in one of them."""
-        ids, matrix, applicable = self.columns[name]
+        asked, matrix, applicable = self.columns[name]
         rows = np.flatnonzero(applicable[0] | applicable[run])
         baseline, other = matrix[0, rows], matrix[run, rows]
         lacking = np.isnan(baseline).any() or np.isnan(other).any()
-        clusters = self.clustered(tuple(ids[row] for row in rows)) if lacking else None
+        clusters = asked.part(rows)[1] if lacking else None
         metric = REGISTRY.get(name)
         return missing(baseline, other, clusters, limits=metric.range if metric else (0.0, 1.0))
 
@@ -473,12 +494,12 @@ def _values(rankings: Sequence[Measured], rows: Sequence[NDArray[np.int64]]) -> 
     }
 
 
-def _scored(sides: Sequence[RunSide], name: str) -> tuple[tuple[str, ...], Floats, NDArray[np.bool_]]:
+def _scored(sides: Sequence[RunSide], name: str, asked_of: Callable[[tuple[str, ...]], Asked]) -> Scored:
     """Return the questions asked of a metric in all runs, its values, NaN for none, and where it applies: (runs, n)."""
     columns = [side.scores[name] for side in sides]
     ids, rows = _shared([each.question_ids for each in columns])
     values = np.stack([each.values[place] for each, place in zip(columns, rows, strict=True)])
-    return ids, values, np.stack([each.applicable[place] for each, place in zip(columns, rows, strict=True)])
+    return asked_of(ids), values, np.stack([each.applicable[place] for each, place in zip(columns, rows, strict=True)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -519,10 +540,11 @@ def _differences(pairs: Mapping[Key, Paired], seed: int) -> list[tuple[Key, Diff
         # Columns that are multiples of each other are one test.
         greatest = np.abs(matrix).max(axis=0)
         scaled = np.round(matrix / np.where(greatest > 0, greatest, 1.0), 9) + 0.0  # + 0.0: no −0
-        _, test = np.unique(scaled, axis=1, return_inverse=True)
-        numbers = [first + int(number) for number in test.ravel()]
-        found += zip(keys, paired, numbers, strict=True)
-        first = max(numbers) + 1
+        of_columns = [column.tobytes() for column in scaled.T]
+        different = dict(zip(of_columns, scaled.T.tolist(), strict=True))
+        number = {column: first + place for place, column in enumerate(sorted(different, key=different.__getitem__))}
+        found += zip(keys, paired, map(number.__getitem__, of_columns), strict=True)
+        first += len(number)
     return found
 
 

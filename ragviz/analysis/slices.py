@@ -206,7 +206,7 @@ def _by_length(by: str, lengths: Sequence[int | None], unit: str) -> list[Part]:
 
 
 def _measured(part: Part, pair: Paired) -> Slice:
-    values, clusters = pair.values[:, part.rows], pair.clusters.take(part.rows)  # type: ignore[arg-type]
+    values, clusters = pair.values[:, part.rows], pair.clusters.take(part.rows)
     means = values.mean(axis=1)
     found = Slice(part, len(part.rows), clusters.count, float(means[0]), float(means[1]))
     if len(part.rows) < SMALL:

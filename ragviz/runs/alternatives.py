@@ -22,7 +22,7 @@ from ragviz.store.schema import corpus_hash, questions_hash
 from ragviz.text.counts import counted
 from ragviz.workspace import Workspace
 
-_VERSION = "3"
+_VERSION = "4"
 """Version of what a stored replay holds and of the rule by which it is computed."""
 SMALLEST = 32
 """Tokens of the smallest chunks that are tried: of smaller ones a line is left."""

@@ -91,7 +91,7 @@ class Clusters:
         total = np.add.reduceat(counts[:, self.units[order]], starts, axis=1)
         return np.asarray(total / np.bincount(self.rows, minlength=self.n), dtype=np.float32)
 
-    def take(self, rows: Sequence[int]) -> Clusters:
+    def take(self, rows: Sequence[int] | Ints) -> Clusters:
         """Return the clusters of some of the questions, by their places, numbered anew."""
         place = np.full(self.n, -1)
         place[np.asarray(rows, dtype=np.int64)] = np.arange(len(rows))

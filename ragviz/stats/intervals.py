@@ -24,6 +24,8 @@ ROUNDING = 1e-5
 """How far a score may be past its range by rounding: a mean of cosines of single precision."""
 MANY = 30
 """From this many clusters on, means that are no rates are resampled by cluster; below, Student's t is used."""
+LARGE = 2_000
+"""From this many clusters on it is used again: 2,000 resamples are off by more than what they correct."""
 
 FEW_SCORES = 10
 """Below this many scores, 0 and one other value that is not 1 may be chance of a metric that has others too."""
@@ -137,7 +139,7 @@ def bands(
     questions with the number of clusters for that of questions, or the interval of its logit by Student's t where that
     is closer (Dean and Pagano 2015 compare intervals of rates in clusters). Other columns get the percentiles of
     a bootstrap of whole clusters, widened as Student's t is against the normal distribution (Hesterberg 2015), from
-    `MANY` clusters on that share no question; else Student's t. An interval depends on `seed` and its own column, not
+    `MANY` clusters on, below `LARGE`, that share no question; else Student's t. An interval depends on `seed` and its own column, not
     on the order of the questions or on what else is measured.
     """
     matrix = finite(values, dimensions=2)
@@ -165,7 +167,7 @@ def interval(
     """
     reach = quantiles(known.freedom)
     low, high = known.mean - reach * known.error, known.mean + reach * known.error
-    if clusters.count >= MANY and clusters.disjoint:
+    if MANY <= clusters.count < LARGE and clusters.disjoint:
         low, high = _percentiles(matrix, clusters, known, seed, samples)
     bounded = (matrix.min(axis=0) >= least - ROUNDING) & (matrix.max(axis=0) <= 1 + ROUNDING)
     return np.where(bounded, np.maximum(low, least), low), np.where(bounded, np.minimum(high, 1.0), high)

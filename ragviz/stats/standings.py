@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from ragviz.stats.clusters import Clusters, Floats, checked
-from ragviz.stats.intervals import SAMPLES, finite, resamples
+from ragviz.stats.intervals import LARGE, SAMPLES, finite, resamples
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +45,22 @@ def standings(
 
 def _best(values: Floats, clusters: Clusters, seed: int, samples: int) -> list[float | None]:
     """Return the share of resamples of whole clusters in which each run has the greatest mean; ties are shared."""
-    sums, sizes = clusters.parts(values.T), clusters.parts(np.ones((clusters.n, 1)))[:, 0]
     best = np.zeros(len(values))
-    for counts in resamples(clusters.count, seed, samples):
-        means = (counts @ sums) / (counts @ sizes)[:, None]
-        first = means >= means.max(axis=1, keepdims=True) - 1e-12
+    for means in _resampled(values, clusters, seed, samples):
+        first = means >= means.max(axis=1, keepdims=True) - 1e-9
         best += (first / first.sum(axis=1, keepdims=True)).sum(axis=0)
     return [float(share) for share in best / samples]
+
+
+def _resampled(values: Floats, clusters: Clusters, seed: int, samples: int) -> Iterator[Floats]:
+    """Yield means of the runs, (≤ samples, runs): from `LARGE` clusters on of the normal distribution they then have."""
+    sums, sizes = clusters.parts(values.T), clusters.parts(np.ones((clusters.n, 1)))[:, 0]
+    if clusters.count < LARGE:
+        for counts in resamples(clusters.count, seed, samples):
+            yield (counts @ sums) / (counts @ sizes)[:, None]
+        return
+    mean = sums.sum(axis=0) / sizes.sum()
+    influence = (sums - sizes[:, None] * mean) / sizes.sum()
+    variances, axes = np.linalg.eigh(influence.T @ influence)
+    drawn = np.random.default_rng(seed).standard_normal((samples, len(values)))
+    yield mean + (drawn * np.sqrt(np.maximum(variances, 0.0))) @ axes.T

@@ -5,8 +5,9 @@ Tables of records have a column for each field; `migrations/versions` creates th
 
 from __future__ import annotations
 
+import base64
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, is_dataclass, replace
 from functools import cache as cached
 from itertools import repeat
@@ -71,35 +72,54 @@ class Json(sa.TypeDecorator[Any]):
 
 
 def plain(value: Any) -> Any:
-    """Return a record, or an array, as JSON has it."""
-    return {f.name: getattr(value, f.name) for f in fields(value)} if is_dataclass(value) else value.tolist()
+    """Return a record as JSON has it, or an array of one dimension: its bytes, little-endian, in base64."""
+    if is_dataclass(value):
+        return {f.name: getattr(value, f.name) for f in fields(value)}
+    return base64.b64encode(value.astype(value.dtype.newbyteorder("<")).tobytes()).decode()
 
 
 def decoded(kind: Any, value: Any) -> Any:
     """Return a value of a type (a record, an array, tuples or mappings of them) from what JSON holds of it."""
-    origin, of = get_origin(kind), get_args(kind)
-    if value is None or kind is str:
-        return value
-    if isinstance(kind, type) and is_dataclass(kind):
-        hints = _fields_of(kind)
-        return kind(**{name: decoded(hints[name], each) for name, each in value.items()})
-    if origin in (Union, UnionType):
-        return decoded(next(each for each in of if each is not NoneType), value)
-    if origin is tuple:
-        kinds = repeat(of[0]) if of[-1] is Ellipsis else of
-        return tuple(decoded(each_kind, each) for each_kind, each in zip(kinds, value, strict=False))
-    if origin in (dict, Mapping):
-        return {name: decoded(of[1], each) for name, each in value.items()}
-    if getattr(origin, "__name__", "") == "ndarray":
-        import numpy as np
+    return value if value is None else _decoder(kind)(value)
 
-        return np.array(value, dtype=get_args(of[1])[0])
+
+def _unchanged(value: Any) -> Any:
     return value
 
 
 @cached
-def _fields_of(record: Any) -> dict[str, Any]:
-    return get_type_hints(record)
+def _decoder(kind: Any) -> Callable[[Any], Any]:
+    """Return what makes values of a type of what JSON holds, None aside."""
+    origin, of = get_origin(kind), get_args(kind)
+    if isinstance(kind, type) and is_dataclass(kind):
+        decoders = {name: _decoder(hint) for name, hint in get_type_hints(kind).items()}
+        return lambda value: kind(
+            **{name: each if each is None else decoders[name](each) for name, each in value.items()}
+        )
+    if origin in (Union, UnionType):
+        return _decoder(next(each for each in of if each is not NoneType))
+    if origin is tuple:
+        return _of_tuple(of)
+    if origin in (dict, Mapping):
+        values = _decoder(of[1])
+        if values is _unchanged:
+            return _unchanged
+        return lambda value: {name: each if each is None else values(each) for name, each in value.items()}
+    if getattr(origin, "__name__", "") == "ndarray":
+        import numpy as np
+
+        dtype = np.dtype(get_args(of[1])[0]).newbyteorder("<")
+        return lambda value: np.frombuffer(base64.b64decode(value), dtype)
+    return _unchanged
+
+
+def _of_tuple(of: tuple[Any, ...]) -> Callable[[Any], Any]:
+    """Return what makes tuples of lists, with values of these types."""
+    decoders = [_decoder(each) for each in of if each is not Ellipsis]
+    if all(each is _unchanged for each in decoders):
+        return tuple
+    kinds: Iterable[Callable[[Any], Any]] = repeat(decoders[0]) if of[-1] is Ellipsis else decoders
+    return lambda value: tuple(each if each is None else make(each) for make, each in zip(kinds, value, strict=False))
 
 
 _TYPES = {str: sa.Text, int: sa.BigInteger, float: sa.Float, bool: sa.Boolean, bytes: sa.LargeBinary}
@@ -122,7 +142,7 @@ def _table(
     A key without a type is an identifier. An index is named by its columns; words are separated by blanks.
     """
     kinds = columns | {
-        field: kind for field, kind in (_fields_of(record) if record else {}).items() if field != without
+        field: kind for field, kind in (get_type_hints(record) if record else {}).items() if field != without
     }
     ids = [sa.Column(key, sa.String(LONGEST_ID), primary_key=True) for key in keys.split() if key not in columns]
     rest = [
