@@ -139,8 +139,8 @@ def bands(
     questions with the number of clusters for that of questions, or the interval of its logit by Student's t where that
     is closer (Dean and Pagano 2015 compare intervals of rates in clusters). Other columns get the percentiles of
     a bootstrap of whole clusters, widened as Student's t is against the normal distribution (Hesterberg 2015), from
-    `MANY` clusters on, below `LARGE`, that share no question; else Student's t. An interval depends on `seed` and its own column, not
-    on the order of the questions or on what else is measured.
+    `MANY` clusters on, below `LARGE`, that share no question; else Student's t. An interval depends on `seed` and its
+    own column, not on the order of the questions or on what else is measured.
     """
     matrix = finite(values, dimensions=2)
     clusters = checked(clusters, len(matrix))

@@ -53,7 +53,7 @@ def _best(values: Floats, clusters: Clusters, seed: int, samples: int) -> list[f
 
 
 def _resampled(values: Floats, clusters: Clusters, seed: int, samples: int) -> Iterator[Floats]:
-    """Yield means of the runs, (≤ samples, runs): from `LARGE` clusters on of the normal distribution they then have."""
+    """Yield means of the runs, (≤ samples, runs): from `LARGE` clusters on by their normal distribution."""
     sums, sizes = clusters.parts(values.T), clusters.parts(np.ones((clusters.n, 1)))[:, 0]
     if clusters.count < LARGE:
         for counts in resamples(clusters.count, seed, samples):
