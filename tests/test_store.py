@@ -153,7 +153,7 @@ def test_every_change_of_content_is_counted_for_its_owner_only(store):
     changes = [
         (corpus.id, lambda: store.documents.add(corpus.id, make_document())),
         (corpus.id, lambda: store.documents.add(corpus.id, make_document(text="other"))),
-        (corpus.id, lambda: store.documents.add_unreadable(corpus.id, "b.pdf", "h", 3, "empty")),
+        (corpus.id, lambda: store.documents.add(corpus.id, make_document("b.pdf"), errors={"b.pdf": "empty"})),
         (corpus.id, lambda: store.documents.delete(corpus.id, [make_document().id])),
         (corpus.id, lambda: store.evidence.settle(corpus.id)),
         (index.id, lambda: store.indexes.update(replace(index, build="b1"))),

@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from ragviz.core.digests import is_id, new_id
+from ragviz.core.digests import digest, is_id, new_id
 from ragviz.core.document import Corpus, Document, DocumentInfo
 from ragviz.core.errors import InputError, PasswordNeeded, UnreadableFile
 from ragviz.core.stopping import Progress, silent
@@ -124,6 +124,12 @@ def _kind_problem(mode: int) -> str:
     return f"This is {kinds.get(stat.S_IFMT(mode), 'a device')}, not a file: leave it out."
 
 
+TOGETHER = 200
+"""Files that are looked up together, and at most written in one transaction."""
+TOGETHER_CHARACTERS = 2**22
+"""Characters of the texts in one transaction, about."""
+
+
 def add_files(
     workspace: Workspace,
     corpus: Corpus,
@@ -135,12 +141,14 @@ def add_files(
 ) -> list[FileOutcome]:
     """Parse files, several at once, and add them to a corpus in order; a bad one has its outcome, the others go on.
 
-    Evidence in replaced documents is moved at the end, also after an error, in one pass over the questions; after a
-    kill, when the store is opened next.
+    Some hundred are written in one transaction; what was parsed before a stop or an error is written too. Evidence in
+    replaced documents is moved at the end, also after an error, in one pass over the questions; after a kill, when the
+    store is opened next.
     """
     outcomes: list[FileOutcome] = []
     waiting: deque[tuple[str, int, Finish]] = deque()
-    parsing.prepare((name for name, _ in files), READERS)
+    names = [parsing.safe_name(name) for name, _ in files]
+    parsing.prepare(names, READERS)
     with _settling(workspace, corpus), ThreadPoolExecutor(READERS, "read") as pool:
 
         def later(parse: Callable[[], Document]) -> Callable[[], Document]:
@@ -151,17 +159,19 @@ def add_files(
         def finish() -> None:
             outcomes.append(waiting.popleft()[2]())
 
-        for name, path in files:
-            safe = parsing.safe_name(name)
-            progress(len(outcomes), len(files), "files", safe)
-            while safe in {each for each, _, _ in waiting}:  # the outcome of that one decides about this
+        with adding.written():
+            for number, (name, (_, path)) in enumerate(zip(names, files, strict=True)):
+                if number % TOGETHER == 0:
+                    adding.look_up(names[number : number + TOGETHER])
+                progress(len(outcomes), len(files), "files", name)
+                while any(name == each for each, _, _ in waiting):  # the outcome of that one decides about this
+                    finish()
+                waiting.append((name, *_begin_path(adding, name, path)))
+                while len(waiting) > (AHEAD if sum(size for _, size, _ in waiting) <= AHEAD_BYTES else READERS):
+                    finish()
+            while waiting:
+                progress(len(outcomes), len(files), "files", waiting[0][0])
                 finish()
-            waiting.append((safe, *_begin_path(adding, name, path)))
-            while len(waiting) > (AHEAD if sum(size for _, size, _ in waiting) <= AHEAD_BYTES else READERS):
-                finish()
-        while waiting:
-            progress(len(outcomes), len(files), "files", waiting[0][0])
-            finish()
     progress(len(files), len(files), "files")
     return outcomes
 
@@ -172,20 +182,49 @@ Later = Callable[[Callable[[], Document]], Callable[[], Document]]
 """Starts a function that parses a file, and returns one that waits for the document."""
 
 
-@dataclass(frozen=True, slots=True)
 class _Adding:
-    """The options of files that are added together."""
+    """Files that are added together: the documents of their names, and what is to be written of them."""
 
-    workspace: Workspace
-    corpus: Corpus
-    replace: bool
-    password: str | None
-    later: Later
+    def __init__(self, workspace: Workspace, corpus: Corpus, replace: bool, password: str | None, later: Later) -> None:
+        self.replace, self.password, self.later = replace, password, later
+        self.limit = workspace.settings.max_file_mb * 2**20  # bytes of a file
+        self.existing: dict[str, DocumentInfo | Document] = {}
+        self._stored, self._corpus_id = workspace.store.documents, corpus.id
+        self._parsed: dict[str, Document] = {}
+        self._errors: dict[str, str] = {}
+        self._characters = 0
 
-    @property
-    def limit(self) -> int:
-        """The most bytes of a file."""
-        return self.workspace.settings.max_file_mb * 2**20
+    def look_up(self, names: Sequence[str]) -> None:
+        """Read which documents have these names; names that were parsed since are known already."""
+        found = self._stored.named(self._corpus_id, [name for name in names if name not in self._parsed])
+        self.existing |= {info.name: info for info in found}
+
+    def put(self, document: Document, error: str = "") -> None:
+        """Have a document written, or with an `error` that it could not be read; one of its name comes first."""
+        if document.name in self._parsed:
+            self.write()
+        self._parsed[document.name] = document
+        self._characters += len(document.text)
+        if error:
+            self._errors[document.name] = error
+        else:
+            self.existing[document.name] = document
+        if len(self._parsed) == TOGETHER or self._characters > TOGETHER_CHARACTERS:
+            self.write()
+
+    def write(self) -> None:
+        """Write what was parsed, in one transaction."""
+        parsed, errors = self._parsed, self._errors
+        self._parsed, self._errors, self._characters = {}, {}, 0
+        self._stored.add(self._corpus_id, *parsed.values(), errors=errors)
+
+    @contextmanager
+    def written(self) -> Iterator[None]:
+        """Write what is left at the end, also after a stop or an error."""
+        try:
+            yield
+        finally:
+            self.write()
 
 
 def _begin_path(adding: _Adding, name: str, source: Source) -> tuple[int, Finish]:
@@ -195,10 +234,10 @@ def _begin_path(adding: _Adding, name: str, source: Source) -> tuple[int, Finish
             raise source
         size, data = _bytes_of(source, adding.limit)
     except UnreadableFile as error:
-        failure = FileOutcome(parsing.safe_name(name), "unreadable", str(error))
+        failure = FileOutcome(name, "unreadable", str(error))
         return 0, lambda: failure
     except OSError as error:
-        failure = FileOutcome(parsing.safe_name(name), "unreadable", f"The file cannot be opened: {error.strerror}.")
+        failure = FileOutcome(name, "unreadable", f"The file cannot be opened: {error.strerror}.")
         return 0, lambda: failure
     if size > adding.limit:
         over = f"{size / 2**20:.0f} MB is over the limit of {adding.limit // 2**20} MB"
@@ -233,46 +272,49 @@ def add_file(
     The same bytes under the same name are recognised and not parsed again. Other bytes under an existing name replace
     the document only with `replace`; evidence in the old text moves to where the same text is now.
     """
-    with _settling(workspace, corpus):
-        return _begin(_Adding(workspace, corpus, replace, password, lambda parse: parse), name, data)()
+    name, adding = parsing.safe_name(name), _Adding(workspace, corpus, replace, password, lambda parse: parse)
+    with _settling(workspace, corpus), adding.written():
+        adding.look_up([name])
+        return _begin(adding, name, data)()
 
 
 def _begin(adding: _Adding, name: str, data: bytes) -> Finish:
-    """Look up a file's name and bytes, and start parsing it when it is to be added."""
-    name = parsing.safe_name(name)
-    existing = adding.workspace.store.documents.find(adding.corpus.id, name)
-    content = hashlib.sha256(data).hexdigest()
-    if existing is not None and existing.content_hash == content:
+    """Start parsing a file when it is to be added."""
+    existing = adding.existing.get(name)
+    if existing is not None and existing.content_hash == hashlib.sha256(data).hexdigest():
         same = _outcome(existing, "same", "already here, unchanged")
         return lambda: same
     if existing is not None and not adding.replace:
         exists = _outcome(existing, "exists", "another file of this name is here: confirm to replace it")
         return lambda: exists
-    parse = partial(parsing.parse, detect=language.detect, password=adding.password, max_bytes=adding.limit)
-    return partial(_finish, adding, name, data, existing, adding.later(partial(parse, name, data)))
+    parse = partial(parsing.parse, name, data, detect=language.detect, password=adding.password, max_bytes=adding.limit)
+    # A short text is read sooner than it is handed to a thread.
+    return partial(_finish, adding, name, data, parse if parsing.is_short_text(name, data) else adding.later(parse))
 
 
-def _finish(
-    adding: _Adding, name: str, data: bytes, existing: DocumentInfo | None, parsed: Callable[[], Document]
-) -> FileOutcome:
+def _finish(adding: _Adding, name: str, data: bytes, parsed: Callable[[], Document]) -> FileOutcome:
     try:
         document = parsed()
     except UnreadableFile as error:
         return _unreadable(adding, name, data, len(data), error)
-    store = adding.workspace.store
-    store.documents.add(adding.corpus.id, document)
-    info = store.documents.find(adding.corpus.id, name)
-    assert info is not None
-    return _outcome(info, "added" if existing is None else "replaced", "")
+    outcome = _outcome(document, "replaced" if name in adding.existing else "added", "")
+    adding.put(document)
+    return outcome
 
 
-def _outcome(info: DocumentInfo, status: Literal["added", "same", "replaced", "exists"], message: str) -> FileOutcome:
-    return FileOutcome(info.name, status, message, info.pages, info.characters, info.language, info.warnings)
+def _outcome(
+    document: DocumentInfo | Document, status: Literal["added", "same", "replaced", "exists"], message: str
+) -> FileOutcome:
+    if isinstance(document, Document):
+        pages, characters = len(document.pages), len(document.text)
+    else:
+        pages, characters = document.pages, document.characters
+    return FileOutcome(document.name, status, message, pages, characters, document.language, document.warnings)
 
 
 def _unreadable(adding: _Adding, name: str, data: bytes, size: int, error: UnreadableFile) -> FileOutcome:
-    content, name = hashlib.sha256(data).hexdigest(), parsing.safe_name(name)
-    adding.workspace.store.documents.add_unreadable(adding.corpus.id, name, content, size, str(error))
+    content = hashlib.sha256(data).hexdigest()
+    adding.put(Document(digest(name, content), name, "", (), "und", "", content, size), str(error))
     status: Literal["password", "unreadable"] = "password" if isinstance(error, PasswordNeeded) else "unreadable"
     return FileOutcome(name, status, str(error))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 import unicodedata
+from collections import Counter
 
 from ragviz.core.errors import UnreadableFile
 from ragviz.text.untrusted import without_surrogates
@@ -69,10 +70,9 @@ def _not_text(data: bytes) -> UnreadableFile:
 
 def strangeness(text: str) -> float:
     """Return the share of characters (of the first 20,000) that texts lack: control, unassigned, private, U+FFFD."""
-    sample = text[:20_000]
-    strange = sum(unicodedata.category(c) in ("Cc", "Cn", "Co", "Cs") or c == "\ufffd" for c in sample)
-    usual = sum(map(sample.count, "\t\n\r\f\v\x1b"))
-    return (strange - usual) / max(len(sample), 1)
+    counts = Counter(text[:20_000])
+    unusual = (c for c in counts if unicodedata.category(c) in ("Cc", "Cn", "Co", "Cs") or c == "\ufffd")
+    return sum(counts[c] for c in unusual if c not in "\t\n\r\f\v\x1b") / max(counts.total(), 1)
 
 
 def _decoded(data: bytes, declared: str) -> tuple[str, list[str]]:

@@ -6,7 +6,6 @@ import io
 import re
 import zipfile
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 
 from ragviz.core.errors import UnreadableFile
 
@@ -133,7 +132,8 @@ def kind_of(name: str, data: bytes) -> Kind | None:
 
 def extension_of(name: str) -> str:
     """Return the extension in lower case with its dot, "" when there is none."""
-    return PurePosixPath(name).suffix.lower()
+    stem, _, ending = name.rpartition("/")[2].rpartition(".")
+    return f".{ending.lower()}" if stem and ending else ""
 
 
 def media_type_of(name: str, kind: Kind | None) -> str:

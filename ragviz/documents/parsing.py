@@ -18,8 +18,17 @@ from ragviz.core.errors import UnreadableFile
 from ragviz.documents import scans
 from ragviz.documents.child import read_in_child, read_text_in_child, start_ahead
 from ragviz.documents.encoding import clean, strangeness
-from ragviz.documents.kinds import SLOW_TO_LOAD, Kind, damaged, extension_of, kind_of, media_type_of, misnamed
-from ragviz.documents.text_files import counted, listed
+from ragviz.documents.kinds import (
+    SLOW_TO_LOAD,
+    TEXT_TYPES,
+    Kind,
+    damaged,
+    extension_of,
+    kind_of,
+    media_type_of,
+    misnamed,
+)
+from ragviz.documents.text_files import counted, listed, plain
 
 MAX_BYTES = 200 * 2**20
 
@@ -81,9 +90,21 @@ def prepare(names: Iterable[str], most: int) -> None:
     start_ahead(sum(1 for _ in islice(needed, most)))
 
 
+SHORT_TEXT = 2**16
+"""Bytes of a text file that is decoded in this process: longer ones take memory, and their time a thread's."""
+
+
+def is_short_text(name: str, data: bytes) -> bool:
+    """Return whether a file is read at once: a short one, by its name a plain text."""
+    return len(data) <= SHORT_TEXT and extension_of(name) in TEXT_TYPES
+
+
 def _read(
     kind: Kind | None, name: str, data: bytes, password: str | None
 ) -> tuple[Kind | None, str, tuple[Page, ...], list[str]]:
+    if kind is None and len(data) <= SHORT_TEXT:
+        text, warnings = plain(name, data)
+        return kind, text, (), warnings
     if kind is None or kind.key == "html":
         reader = "html" if kind else "text"
         text, warnings = read_text_in_child(reader, name, data)

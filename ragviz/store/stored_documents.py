@@ -11,12 +11,13 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache, partial
+from types import MappingProxyType
 from typing import Any, cast
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Row
 
-from ragviz.core.digests import digest, new_id
+from ragviz.core.digests import new_id
 from ragviz.core.document import Chunk, Document, DocumentInfo, Span
 from ragviz.core.errors import Deleted, NotFoundError, UsageError
 from ragviz.core.question import Question
@@ -47,40 +48,35 @@ Written = Callable[[int], None]
 class StoredDocuments(Repository):
     """The documents of all corpora."""
 
-    def add(self, corpus_id: str, document: Document) -> None:
-        """Add a document; one of the same name is replaced, and keeps its evidence and text until it is settled."""
-        self._put(_row(corpus_id, document, "ok"))
+    @repeated
+    def add(self, corpus_id: str, *documents: Document, errors: Mapping[str, str] = MappingProxyType({})) -> None:
+        """Add documents of different names, and files that could not be read with why in `errors`, by name.
+
+        One of the same name is replaced, and keeps its evidence and text until it is settled; it is deleted when it has
+        no text. A file that could not be read does not replace a readable one.
+        """
+        table, ids = schema.documents, schema.documents.c.id
+        here = table.c.corpus_id == corpus_id
+        with self._transactions.changing(corpus_id, "corpus") as connection:
+            for batch in batches(documents):
+                named = sa.and_(here, table.c.name.in_([document.name for document in batch]))
+                readable = sa.and_(named, table.c.status == "ok")
+                old = {row.name: row.id for row in connection.execute(sa.select(ids, table.c.name).where(readable))}
+                new = [each for each in batch if not (each.name in errors and each.name in old)]
+                again = {each.id for each in new}
+                gone = [old[each.name] for each in new if each.name in old and old[each.name] not in again]
+                connection.execute(table.delete().where(named, table.c.status == "error"))
+                connection.execute(table.delete().where(here, ids.in_(again)))
+                mark_moves(connection, corpus_id, gone)
+                connection.execute(table.update().where(here, ids.in_(gone)).values(status="replaced"))
+                rows = [_row(corpus_id, each, "error" if each.name in errors else "ok") for each in new]
+                insert(connection, table, [row | {"error": errors.get(row["name"], "")} for row in rows])
 
     @repeated
     def add_passages(self, corpus_id: str, documents: Sequence[Document]) -> None:
         """Add passages of an imported run, whose rankings name them; documents of the same name stay as they are."""
         with self._transactions.changing(corpus_id, "corpus") as connection:
             insert_missing(connection, schema.documents, [_row(corpus_id, each, "passage") for each in documents])
-
-    def add_unreadable(self, corpus_id: str, name: str, content_hash: str, size: int, error: str) -> None:
-        """Add a file that could not be read, and why, unless a readable one has its name already."""
-        document = Document(digest(name, content_hash), name, "", (), "und", "", content_hash, size)
-        self._put(_row(corpus_id, document, "error") | {"error": error})
-
-    @repeated
-    def _put(self, row: dict[str, Any]) -> None:
-        """Insert `row`; another one of its name becomes "replaced", or is deleted when it has no text.
-
-        A file that could not be read does not replace a readable one.
-        """
-        table = schema.documents
-        here = table.c.corpus_id == row["corpus_id"]
-        same_name = sa.and_(here, table.c.name == row["name"])
-        readable = sa.and_(same_name, table.c.status == "ok")
-        query = sa.select(table.c.id).where(readable)
-        with self._transactions.changing(row["corpus_id"], "corpus") as connection:
-            if row["status"] == "error" and connection.execute(query).first() is not None:
-                return
-            connection.execute(table.delete().where(same_name, table.c.status == "error"))
-            connection.execute(table.delete().where(here, table.c.id == row["id"]))
-            mark_moves(connection, row["corpus_id"], connection.execute(query).scalars().all())
-            connection.execute(table.update().where(readable).values(status="replaced"))
-            connection.execute(table.insert().values(**row))
 
     def all(self, corpus_id: str, *, replaced: bool = False) -> list[DocumentInfo]:
         """Return all files of a corpus by name, the unreadable among them.
@@ -127,9 +123,13 @@ class StoredDocuments(Repository):
 
     def find(self, corpus_id: str, name: str) -> DocumentInfo | None:
         """Return the readable document with this name, if there is one."""
-        named = schema.documents.c.name == name if is_text(name) else sa.false()
-        query = _info_query(corpus_id).where(named, schema.documents.c.status == "ok")
-        return next((_info(row) for row in self._rows(query)), None)
+        return next(iter(self.named(corpus_id, [name])), None)
+
+    def named(self, corpus_id: str, names: Iterable[str]) -> list[DocumentInfo]:
+        """Return the readable documents with these names."""
+        query = _info_query(corpus_id).where(schema.documents.c.status == "ok")
+        rows = self._transactions.rows_of(query, schema.documents.c.name, filter(is_text, names))
+        return [_info(row) for row in rows]
 
     @repeated
     def delete(self, corpus_id: str, ids: Sequence[str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 
 from ragviz.core.question import Question
 
@@ -145,6 +146,9 @@ def code(name: str) -> str:
 
 def _words_by_script(sample: str) -> dict[str, float]:
     """Estimate how many words of `sample` are in each script."""
+    if sample.isascii():
+        letters, size = _SCRIPTS[""]
+        return dict.fromkeys(_SCRIPTS, 0.0) | {"": len(letters.findall(sample)) / size}
     return {name: len(letters.findall(sample)) / size for name, (letters, size) in _SCRIPTS.items()}
 
 
@@ -173,5 +177,6 @@ def _shown_by_small_words(sample: str) -> bool:
 
 def _small_words(sample: str) -> tuple[dict[str, int], int]:
     """Count the small words of each language, and all words."""
-    words = re.findall(r"[^\W\d_]+", sample.lower())
-    return {language: sum(word in profile for word in words) for language, profile in _PROFILES.items()}, len(words)
+    words = Counter(re.findall(r"[^\W\d_]+", sample.lower()))
+    hits = {language: sum(words[word] for word in profile & words.keys()) for language, profile in _PROFILES.items()}
+    return hits, words.total()

@@ -112,7 +112,8 @@ def test_no_payment_is_lost(url, corpus_id, run_id):
 def test_one_document_of_a_name_stands_and_none_of_the_others_is_left(url, corpus_id):
     def work(store: Store, writer: int, turn: int) -> None:
         store.documents.add(corpus_id, document(f"{turn}.txt", f"text of {writer}"))
-        store.documents.add_unreadable(corpus_id, f"{turn}.pdf", f"hash of {writer}", 1, "It is empty.")
+        unread = document(f"{turn}.pdf", "")
+        store.documents.add(corpus_id, unread, errors={unread.name: "It is empty."})
         store.documents.add_passages(corpus_id, [document(f"passage {turn}", "段落")])
 
     assert errors(side_by_side(url, work)) == []
