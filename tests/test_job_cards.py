@@ -60,9 +60,10 @@ def toasts(app: AppTest) -> str:
 def test_a_failure_names_its_reason_its_log_and_what_to_do(workspace: Workspace) -> None:
     arguments = {"name": "r", "config": {"index": "gone", "questions": "asked"}}
     job = workspace.store.jobs.add("run", "The job", workspace.store.corpora.get("notes").id, arguments)
+    workspace.store.jobs.update(job.id, status="starting")
     log = workspace.log_of(job.id)
     log.parent.mkdir(exist_ok=True)
-    with log.open("wb") as output:  # as `queue.start` does it, which the fixture keeps from starting processes
+    with log.open("wb") as output:  # as `queue.start_waiting` does it, which the fixture keeps from starting processes
         done = process([sys.executable, "-m", "ragviz.jobs", job.id], stdout=output, stderr=output, check=False)
     assert done.returncode == 1
     app = show("home")
@@ -130,4 +131,4 @@ def test_who_presses_in_the_same_moment_is_told_that_it_runs_already(
     button(second, label).click()
     checked(second.run())
     assert [each.id for each in workspace.store.jobs.all()] == [job.id]
-    assert f"{job.title} is running already. Nothing was started a second time." in toasts(second)
+    assert f"{job.title} is waiting or running already. Nothing was started a second time." in toasts(second)

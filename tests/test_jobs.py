@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from ragviz.core import processes
 from ragviz.core.configuration import IndexConfig
 from ragviz.core.errors import UsageError
 from ragviz.core.job import Job, NewJob
-from ragviz.core.processes import this_process
 from ragviz.core.settings import Settings
 from ragviz.documents import corpora
-from ragviz.jobs import queue, tasks, worker
+from ragviz.jobs import queue, tasks, turns, worker
 from ragviz.workspace import Workspace
 from tests.conftest import emptied
 from tests.model_server import ModelServer
@@ -86,16 +86,18 @@ def test_a_defect_names_the_log_that_has_its_traceback(workspace, monkeypatch):
 
 def test_a_job_that_is_being_done_is_not_done_again(workspace):
     job = workspace.store.jobs.add("sample", "x", "", {})
-    me = this_process()
+    me = processes.this_process()
     place = {"pid": me["pid"], "pid_started": me["started"], "host": me["host"]}
-    assert workspace.store.jobs.claim(job.id, heartbeat=time.time(), **place)
+    workspace.store.jobs.update(job.id, status="running", heartbeat=time.time(), **place)
     with pytest.raises(UsageError, match="being done already"):
         worker.perform(workspace, job.id)
 
 
 def test_a_process_with_the_same_number_is_not_the_same_process(workspace):
     job = workspace.store.jobs.add("sample", "x", "", {})
-    workspace.store.jobs.claim(job.id, pid=os.getpid(), pid_started=1.0, host=this_process()["host"])
+    workspace.store.jobs.update(
+        job.id, status="running", pid=os.getpid(), pid_started=1.0, host=processes.this_process()["host"]
+    )
     [listed] = queue.listed(workspace)
     assert listed.status == "interrupted"
     assert "Resume it" in listed.error
@@ -114,7 +116,7 @@ def building(workspace, monkeypatch) -> Iterator[Job]:
         job = queue.submit_once(workspace, NewJob("index", "Build i", corpus.id, arguments))[0]
         end = time.time() + 200
         while not (0 < job.done < (job.total or 0) and job.unit == "chunks"):
-            assert job.status in ("queued", "running"), job
+            assert job.status in queue.ACTIVE, job
             assert time.time() < end
             time.sleep(0.05)
             job = workspace.store.jobs.get(job.id)
@@ -207,7 +209,7 @@ def test_processes_that_submit_the_same_job_at_once_start_one(workspace, databas
 
 
 def test_a_second_press_gets_the_active_job_and_a_later_one_a_new_job(workspace, monkeypatch):
-    monkeypatch.setattr(queue, "start", lambda _, job: job)
+    monkeypatch.setattr(queue, "start_waiting", lambda _: None)
     submit = submitting(workspace, "run", "Run r", "c")
     arguments = {"name": "r", "config": {"k": 3, "metrics": ("none",)}, "budget": None}  # a tuple becomes a list
     first, is_new = submit(arguments)
@@ -222,7 +224,7 @@ def test_a_second_press_gets_the_active_job_and_a_later_one_a_new_job(workspace,
 
 
 def test_presses_of_one_drawing_start_one_job_also_when_it_has_ended(workspace, monkeypatch):
-    monkeypatch.setattr(queue, "start", lambda _, job: job)
+    monkeypatch.setattr(queue, "start_waiting", lambda _: None)
     submit = submitting(workspace, "index", "Build i", "c")
     arguments = {"name": "i", "config": {"chunk_size": 40}}
     drawn = queue.Press("a drawing", time.time())
@@ -240,9 +242,68 @@ def test_presses_of_one_drawing_start_one_job_also_when_it_has_ended(workspace, 
 
 
 def test_a_job_whose_process_died_does_not_keep_the_next_from_starting(workspace, monkeypatch):
-    monkeypatch.setattr(queue, "start", lambda _, job: job)
+    monkeypatch.setattr(queue, "start_waiting", lambda _: None)
     first, _ = queue.submit_once(workspace, NewJob("sample", "x", "", {}))
-    workspace.store.jobs.claim(first.id, pid=os.getpid(), pid_started=1.0, host=this_process()["host"])
+    workspace.store.jobs.update(
+        first.id, status="running", pid=os.getpid(), pid_started=1.0, host=processes.this_process()["host"]
+    )
     second, is_new = queue.submit_once(workspace, NewJob("sample", "x", "", {}))
     assert is_new
     assert second.id != first.id
+
+
+# The queue
+
+
+def waiting(number: int, person: str, kind: str = "index", status: str = "queued") -> Job:
+    empty = ("", {}, status, 0, None, "", "", float(number), None, None, None, "", None, None, False, {}, "")
+    return Job(str(number), kind, "", *empty, person=person)
+
+
+@pytest.mark.parametrize(
+    ("jobs", "room", "expected"),
+    [
+        # Ann submitted three before Bob submitted one, and one of Cid's runs: Ann, Bob, Ann, Cid, Ann.
+        ([(1, "ann"), (2, "ann"), (3, "ann"), (4, "bob"), (5, "cid", "index", "running"), (6, "cid")], 3, "14"),
+        ([(1, "ann"), (2, "ann"), (3, "ann"), (4, "bob"), (5, "cid", "index", "running"), (6, "cid")], 5, "142 6"),
+        ([(1, "ann", "index", "running"), (2, "ann"), (3, "ann", "import")], 1, "3"),  # needs no core
+        ([(1, "ann"), (2, "ann")], 0.5, "1"),  # a job that never fits runs alone
+        ([(1, "ann", "index", "starting"), (2, "bob")], 1, ""),
+    ],
+)
+def test_people_take_turns_and_no_more_start_than_there_is_room(jobs, room, expected):
+    active = [waiting(*job) for job in jobs]
+    memory, cores = 5 * tasks.KINDS["index"].memory, 5
+    by_cores = turns.startable(active, turns.Room(memory, room))
+    assert "".join(job.id for job in by_cores) == expected.replace(" ", "")
+    by_memory = turns.startable(active, turns.Room(tasks.KINDS["index"].memory * room + 300, cores))
+    assert "".join(job.id for job in by_memory) == expected.replace(" ", "")
+
+
+def test_jobs_wait_and_a_killed_and_a_cancelled_one_give_their_place_back(workspace, monkeypatch):
+    workspace = Workspace(workspace.settings.model_copy(update={"jobs": 1}))
+    monkeypatch.setenv("RAGVIZ_JOBS", "1")  # for the processes
+    empty = workspace.store.corpora.add("empty")
+    submit, choices = submitting(workspace, "index", "Build it", empty.id), {"corpus": "empty", "config": {}}
+    running, busy = workspace.store.jobs.add("index", "Build", empty.id, {}), subprocess.Popen(["sleep", "600"])
+    where = queue.place(workspace, {"pid": busy.pid, "started": processes.start_of(busy.pid)})
+    workspace.store.jobs.update(running.id, status="running", person=workspace.settings.person, **where)
+    first, second, third = (submit(choices | {"name": name})[0] for name in ("a", "b", "c"))
+    assert queue.places(workspace) == {first.id: 1, second.id: 2, third.id: 3}
+    queue.cancel(workspace, second)
+    assert queue.places(workspace) == {first.id: 1, third.id: 2}
+    queue.start_waiting(workspace)
+    assert workspace.store.jobs.get(first.id).status == "queued"
+    corpora.add_file(workspace, workspace.store.corpora.add("small"), "a.txt", b"The pump was replaced.")
+    command = [sys.executable, "-m", "ragviz", "index", "build", "small", "--name", "d"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as in_front:
+        assert in_front.stderr.readline() == "Waiting: place 3 in the queue\n"
+        busy.kill()
+        busy.wait()
+        assert in_front.wait(120) == 0  # it looked, and started the first, whose process started the third
+    ended = [workspace.store.jobs.get(job.id) for job in (first, third)]
+    assert [job.status for job in ended] == ["failed", "failed"]  # the corpus has no text
+    assert ended[0].started < ended[0].finished <= ended[1].started
+    assert workspace.store.jobs.get(second.id).started is None
+    assert queue.refreshed(workspace.store.jobs.get(running.id)).status == "interrupted"
+    assert queue.places(workspace) == {}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shutil
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, astuple, replace
 from functools import cache
@@ -21,7 +20,7 @@ from ragviz.analysis import comparison_words, outcomes
 from ragviz.core.configuration import IndexConfig, RunConfig
 from ragviz.core.document import Span
 from ragviz.core.errors import NotFoundError
-from ragviz.core.job import Job, NewJob
+from ragviz.core.job import NewJob
 from ragviz.core.question import Question
 from ragviz.documents import corpora
 from ragviz.index import indexing
@@ -140,17 +139,11 @@ def typed(bare: Path) -> Iterator[None]:
 
 def opened(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     configure(monkeypatch, folder)
-    monkeypatch.setattr(queue, "start", queued)
+    monkeypatch.setattr(queue, "start_waiting", lambda _: None)  # jobs wait, and no process is started
     monkeypatch.setattr(manifest_scanner, "scan_component_manifests", installed_components)
     workspace.clear()  # as a server that is started anew; no other cache is cleared for a test
     yield folder
     workspace.clear()
-
-
-def queued(workspace: Workspace, job: Job) -> Job:
-    """Put a job down as `queue.start` does, and start no process."""
-    workspace.store.jobs.update(job.id, status="queued", cancel=False, error="", finished=None, created=time.time())
-    return workspace.store.jobs.get(job.id)
 
 
 def show(page: str, **params: str) -> AppTest:
@@ -282,7 +275,7 @@ def test_the_first_visit_offers_the_sample_and_starts_it(bare: Path) -> None:
     checked(app.run())
     assert [job.kind for job in open_workspace().store.jobs.all()] == ["sample"]
     assert any(b.label == "Loading the sample…" and b.disabled for b in app.button)
-    assert any("Starting its process" in bar.proto.text for bar in app.get("progress"))
+    assert any("Waiting: place 1 in the queue" in bar.proto.text for bar in app.get("progress"))
 
 
 def test_home_has_one_primary_button_for_the_next_step(home: Path) -> None:

@@ -34,6 +34,7 @@ DOCUMENTED = {
     "RAGVIZ_CA_FILE": ("ca_file", "/ca.pem", Path("/ca.pem")),
     "RAGVIZ_OUTAGE_MINUTES": ("outage_minutes", "1", 1.0),
     "RAGVIZ_PERSON": ("person", "Ann", "Ann"),
+    "RAGVIZ_JOBS": ("jobs", "3", 3),
     "RAGVIZ_MAX_FILE_MB": ("max_file_mb", "7", 7),
     "RAGVIZ_ALLOWED_HOSTS": ("allowed_hosts", "ragviz.example", "ragviz.example"),
 }

@@ -102,8 +102,11 @@ def list_jobs(
     if resume:
         with console.bar() as watch:
             worker.perform(workspace, resume, watch)
-    listed = queue.listed(workspace)
-    rows = [(j.id, j.status, j.title, queue.progress_words(j), queue.note(workspace, j)) for j in listed]
+    queue.start_waiting(workspace)
+    listed, places = queue.listed(workspace), queue.places(workspace)
+    rows = [
+        (j.id, j.status, j.title, queue.progress_words(j, places.get(j.id)), queue.note(workspace, j)) for j in listed
+    ]
     console.show(listed, as_json, lambda: console.table(("job", "status", "what", "progress", "note"), rows))
 
 

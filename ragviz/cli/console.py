@@ -57,6 +57,8 @@ umask = 0o077
 """Umask of the files that commands write for the user; `main` sets it to the user's own."""
 PIPED = 500
 """Columns of output that is not a terminal: a row stays on one line."""
+WAITING = "Waiting"
+"""How progress begins that says why nothing is done yet: it is printed where no bar is drawn."""
 out = Console(soft_wrap=True)
 err = Console(stderr=True, soft_wrap=True)
 
@@ -146,8 +148,13 @@ def bar() -> Iterator[Progress]:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[unit]}"))
     with Bar(*columns, TimeRemainingColumn(), console=err, transient=True, disable=not err.is_terminal) as drawn:
         tasks: list[TaskID] = []
+        told = ""
 
         def watch(done: int, total: int | None, unit: str, message: str = "") -> None:
+            nonlocal told
+            if total is None and message.startswith(WAITING) and message != told and not err.is_terminal:
+                told = message
+                warn(message)
             tasks or tasks.append(drawn.add_task("", unit=unit))  # type: ignore[func-returns-value]
             drawn.update(tasks[0], completed=done, total=total, unit=unit, description=escape(message[:40]))
 

@@ -6,14 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-JobStatus = Literal["queued", "running", "done", "failed", "cancelled", "interrupted"]
+JobStatus = Literal["queued", "starting", "running", "done", "failed", "cancelled", "interrupted"]
+ACTIVE = ("queued", "starting", "running")
+"""Statuses of jobs that wait, or are done by a process."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
     """A long task in a child process. `done` of `total` in units of `unit`; `total` is None while unknown.
 
-    `press` is the idempotency key of the button's press that started it, "" without one.
+    `press` is the idempotency key of the button's press that started it, "" without one. One that waits and has a `pid`
+    is done by that process when its turn comes; without one, any process starts another for it: on the machine `host`,
+    with the home `home` and the `.env` of `folder`.
     """
 
     id: str
@@ -37,6 +41,9 @@ class Job:
     result: Mapping[str, Any]
     error: str
     press: str = ""
+    person: str = ""
+    home: str = ""
+    folder: str = ""
 
 
 @dataclass(frozen=True, slots=True)

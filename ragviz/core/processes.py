@@ -21,6 +21,16 @@ def this_process() -> dict[str, Any]:
     return {"host": socket.gethostname(), "pid": os.getpid(), "started": psutil.Process().create_time()}
 
 
+def start_of(pid: int) -> float:
+    """Return when a process was started, 0 for one that has ended."""
+    import psutil
+
+    try:
+        return float(psutil.Process(pid).create_time())
+    except psutil.Error:
+        return 0.0
+
+
 def is_alive(host: str | None, pid: int | None, started: float | None) -> bool | None:
     """Return whether the process runs; None when it is on another machine, where that is not known.
 

@@ -46,6 +46,7 @@ class Settings(BaseSettings):
     ca_file: Path | None = Field(default=None, alias="RAGVIZ_CA_FILE")
     outage_minutes: float = Field(default=10.0, ge=0, alias="RAGVIZ_OUTAGE_MINUTES")
     person: str = Field(default_factory=_login, alias="RAGVIZ_PERSON")
+    jobs: int | None = Field(default=None, ge=1, alias="RAGVIZ_JOBS")
     max_file_mb: int = Field(default=200, ge=1, alias="RAGVIZ_MAX_FILE_MB")
     allowed_hosts: str = Field(default="", alias="RAGVIZ_ALLOWED_HOSTS")
 

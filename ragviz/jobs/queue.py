@@ -1,26 +1,30 @@
 """Jobs waiting, running and ended: started once however often a button is pressed, cancelled, listed.
 
 A row outlives the process, the page and the browser. A job whose process has ended is `interrupted`, and `start` on the
-same row resumes it.
+same row resumes it. A job waits until its turn comes and the machine has room; whoever looks then starts its process:
+the process of a job that ends, a page, `ragviz jobs`.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
 from ragviz.core import processes
 from ragviz.core.configuration import Run
 from ragviz.core.errors import StorageError, UsageError
+from ragviz.core.job import ACTIVE as ACTIVE
 from ragviz.core.job import Job, NewJob
+from ragviz.jobs import turns
 from ragviz.jobs.tasks import KINDS
 from ragviz.store import database
 from ragviz.store.store import Store
@@ -30,8 +34,6 @@ UPLOADS_KEPT = 24 * 3600.0
 """Seconds in which an upload that was interrupted, or has files to be confirmed, can be resumed."""
 SILENCE = 60.0
 """Seconds without a heartbeat after which a job on another machine counts as interrupted."""
-ACTIVE = ("queued", "running")
-"""Statuses of jobs that are, or are about to be, done by a process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +47,8 @@ class Press:
     shown: float
 
 
-def submit_once(workspace: Workspace, new: NewJob, press: Press | None = None) -> tuple[Job, bool]:
-    """Create a job and start its process, unless it was started already: a button was pressed twice.
+def submit_once(workspace: Workspace, new: NewJob, press: Press | None = None, person: str = "") -> tuple[Job, bool]:
+    """Create a job of a `person`, and start it when there is room, unless it is there already: a second press.
 
     That is a job, active or ended, that a press with this key started, whatever its arguments; one with the same
     arguments that is active; and one with the same arguments that was created since the button was shown: whoever
@@ -72,10 +74,11 @@ def submit_once(workspace: Workspace, new: NewJob, press: Press | None = None) -
             _refuse_other_choices(new.kind, new.arguments, alive)
         return same
 
+    owner = {"person": person or workspace.settings.person}
     job, is_new = workspace.store.jobs.add_once(
-        new.kind, new.title, new.corpus_id, new.arguments, duplicate, key, since
+        new.kind, new.title, new.corpus_id, new.arguments, duplicate, key, since, **owner, **place(workspace)
     )
-    return (start(workspace, job) if is_new else job), is_new
+    return (_started(workspace, job) if is_new else job), is_new
 
 
 def _identity(arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -95,11 +98,15 @@ def _refuse_other_choices(name: str, arguments: Mapping[str, Any], active: Seque
             raise UsageError(f"“{job.title}” is active already, with other choices: wait for its end, or cancel it.")
 
 
-def start(workspace: Workspace, job: Job) -> Job:
-    """Start the process of a job that is queued, interrupted, failed or cancelled.
+def place(workspace: Workspace, process: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return where a job is to be done, as columns of its row; `process` is one that does it when its turn comes."""
+    where = {"host": socket.gethostname(), "home": str(workspace.settings.home), "folder": str(workspace.opened_in)}
+    known = process or {"pid": None, "started": None}
+    return where | {"pid": known["pid"], "pid_started": known["started"]}
 
-    The process reads the environment of this one, including keys, and the `.env` that the workspace was opened with.
-    It outlives this one, and prints to `Workspace.log_of`.
+
+def start(workspace: Workspace, job: Job) -> Job:
+    """Queue a job that is interrupted, failed or cancelled, and start its process when its turn has come.
 
     Raises:
         UsageError: the job is done, or another process is doing it.
@@ -107,18 +114,57 @@ def start(workspace: Workspace, job: Job) -> Job:
 
     """
     note_interrupted(workspace.store, workspace.store.jobs.get(job.id))
-    if not workspace.store.jobs.queue(job.id):
+    if not workspace.store.jobs.queue(job.id, **place(workspace)):
         raise not_free(workspace.store.jobs.get(job.id))
-    try:
-        process = _process(job, workspace)
-    except OSError as error:
-        refused = database.explained(error) or StorageError(
-            f"No process could be started for a job ({error.strerror})."
-        )
-        workspace.store.jobs.update(job.id, status="failed", error=str(refused), finished=time.time())
-        raise refused from None
-    threading.Thread(target=process.wait, daemon=True).start()  # no zombies while the starter lives
-    return workspace.store.jobs.get(job.id)
+    return _started(workspace, job)
+
+
+def _started(workspace: Workspace, job: Job) -> Job:
+    start_waiting(workspace)
+    now = workspace.store.jobs.get(job.id)
+    if now.status == "failed" and (now.started or 0) < now.created:  # it had no process
+        raise StorageError(now.error)
+    return now
+
+
+def start_waiting(workspace: Workspace) -> None:
+    """Start the processes of the jobs of this home that wait, whose turn has come, and that there is room for.
+
+    A process reads the environment of this one, including keys, and the `.env` of the folder that its job was submitted
+    from. It outlives this one, and prints to `Workspace.log_of`.
+    """
+    me, home = processes.this_process(), str(workspace.settings.home)
+    mine = {"status": "starting", "pid": me["pid"], "pid_started": me["started"]}
+    while job := take(workspace, lambda each: each.pid is None and each.home == home, **mine):
+        try:
+            process = _process(job, workspace)
+        except OSError as error:
+            refused = database.explained(error) or f"No process could be started for a job ({error.strerror})."
+            workspace.store.jobs.update(job.id, status="failed", error=str(refused), finished=time.time())
+        else:
+            workspace.store.jobs.note_process(job.id, process.pid, processes.start_of(process.pid))
+            threading.Thread(target=process.wait, daemon=True).start()  # no zombies while the starter lives
+
+
+def take(workspace: Workspace, wanted: Callable[[Job], bool], **values: Any) -> Job | None:
+    """Write `values` into the row of the first of the `wanted` jobs that may start now, and return it, or None."""
+
+    def choose(active: Sequence[Job]) -> Job | None:
+        current = (refreshed(job) for job in active if job.host == here)
+        may_start = turns.startable([job for job in current if job.status in ACTIVE], free)
+        return next(filter(wanted, may_start), None)
+
+    here, free = socket.gethostname(), turns.room(workspace.settings)
+    if choose(workspace.store.jobs.active()) is None:  # without the lock: mostly nothing can start
+        return None
+    return workspace.store.jobs.take(choose, heartbeat=time.time(), **values)
+
+
+def places(workspace: Workspace) -> dict[str, int]:
+    """Return the places in the queue of the jobs that wait, from 1 on, by their ids."""
+    active = [job for job in map(refreshed, workspace.store.jobs.active()) if job.status in ACTIVE]
+    queues = [turns.in_turn([job for job in active if job.host == host]) for host in {job.host for job in active}]
+    return {job.id: number for waiting in queues for number, job in enumerate(waiting, 1)}
 
 
 def _process(job: Job, workspace: Workspace) -> subprocess.Popen[bytes]:
@@ -131,8 +177,8 @@ def _process(job: Job, workspace: Workspace) -> subprocess.Popen[bytes]:
             stdout=output,
             stderr=output,
             start_new_session=True,
-            cwd=workspace.opened_in,  # whose `.env` it reads
-            env=os.environ | {"RAGVIZ_HOME": str(workspace.settings.home)},
+            cwd=job.folder,  # whose `.env` it reads
+            env=os.environ | {"RAGVIZ_HOME": job.home},
         )
 
 
@@ -151,7 +197,7 @@ def not_free(job: Job) -> UsageError:
 
 def cancel(workspace: Workspace, job: Job) -> None:
     """Ask a job to stop; it stops at its next step, and what it finished is kept."""
-    if refreshed(job).status in ("queued", "interrupted"):
+    if refreshed(job).status in ("queued", "starting", "interrupted"):
         workspace.store.jobs.update(job.id, status="cancelled", cancel=True, finished=time.time())
         if (discard := KINDS[job.kind].cancelled) is not None:
             discard(workspace, job)
@@ -185,17 +231,18 @@ def run_statuses(workspace: Workspace, runs: Sequence[Run]) -> dict[str, str]:
 
 
 def refreshed(job: Job) -> Job:
-    """Return the job with its current status: interrupted when its row says running and its process has ended."""
-    never_started = job.status == "queued" and time.time() - job.created > SILENCE
-    alive = processes.is_alive(job.host, job.pid, job.pid_started) if job.status == "running" else True
+    """Return the job with its current status: interrupted when it is active, and its process has ended."""
+    if job.status not in ACTIVE or (job.status == "queued" and job.pid is None):
+        return job
+    alive = processes.is_alive(job.host, job.pid, job.pid_started)
     if alive is None:  # it is on another machine
-        alive = time.time() - (job.heartbeat or 0) < SILENCE
-    if alive and not never_started:
+        alive = time.time() - max(job.heartbeat or 0, job.created) < SILENCE
+    if alive:
         return job
     message = (
         "Its process ended unexpectedly (a crash, a restart or a lack of memory). Resume it: nothing is done twice."
     )
-    return Job(**asdict(job) | {"status": "interrupted", "error": message})
+    return replace(job, status="interrupted", error=message)
 
 
 def made_by(job: Job, noun: str) -> str:
@@ -203,8 +250,19 @@ def made_by(job: Job, noun: str) -> str:
     return KINDS[job.kind].made(noun, job.arguments)
 
 
-def progress_words(job: Job) -> str:
-    """Return how far a job is: its stage while what there is to do is not known yet, "" before it began."""
+def place_words(place: int) -> str:
+    """Say at which place in the queue a job waits.
+
+    >>> place_words(3)
+    'Waiting: place 3 in the queue'
+    """
+    return f"Waiting: place {place:,} in the queue"
+
+
+def progress_words(job: Job, place: int | None = None) -> str:
+    """Return how far a job is: its `place` while it waits, its stage until it is known what there is to do."""
+    if job.status == "queued":
+        return place_words(place) if place is not None else ""
     if job.total is None:
         return job.message if job.status == "running" else ""
     return f"{job.done:,} of {job.total:,} {job.unit}"

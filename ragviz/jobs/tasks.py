@@ -32,6 +32,9 @@ class Kind:
     are done. `pauses` holds where nothing is done twice when it is resumed. `cancelled` is called for one that is
     cancelled before it began, and `done` at its end; `made_before` returns the result of one that was killed between
     the end of its work and its own. `page` is where its choices are.
+
+    `memory` (MB) and `cores` are what it needs, so that no more run at once than the machine has room for; one without
+    a core reads files, without a model.
     """
 
     run: Task
@@ -46,6 +49,8 @@ class Kind:
     cancelled: Callable[[Workspace, Job], None] | None = None
     done: Callable[[Workspace, Job], None] | None = None
     made_before: Callable[[Workspace, Job], dict[str, Any] | None] | None = None
+    memory: int = 1300
+    cores: int = 1
 
     def subjects(self, job: Job) -> list[tuple[Noun, str]]:
         """Return what a job works on, by name or id."""
@@ -344,6 +349,8 @@ KINDS: Mapping[str, Kind] = {
         resumes_cancelled=False,
         cancelled=_discard_all,
         done=_discard_read,
+        memory=500,
+        cores=0,
     ),
     "index": Kind(
         _build_index,
@@ -373,6 +380,8 @@ KINDS: Mapping[str, Kind] = {
         "questions",
         kept="Nothing was imported: an import is stored whole, at its end.",
         done=_discard_all,
+        memory=300,
+        cores=0,
     ),
     "asked": Kind(
         _asked,
@@ -417,6 +426,8 @@ KINDS: Mapping[str, Kind] = {
         done=_discard_all,
         cancelled=_discard_all,
         resumes_cancelled=False,
+        memory=300,
+        cores=0,
     ),
     "rejudge": Kind(
         _rejudge, "Reading the run", "results", works_on=(("run", "run"),), makes=("run", "run"), pauses=True

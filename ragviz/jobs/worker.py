@@ -18,6 +18,7 @@ from ragviz.core import addresses, processes
 from ragviz.core.errors import Cancelled, Deleted, RagvizError, UsageError
 from ragviz.core.job import Job, NewJob
 from ragviz.core.stopping import SENTENCE, Progress, Stopping, following
+from ragviz.jobs import queue
 from ragviz.jobs.queue import kept, made_by, not_free, note_interrupted, refreshed
 from ragviz.jobs.tasks import KINDS
 from ragviz.store import database
@@ -32,10 +33,12 @@ BEAT = 1.0
 """Seconds between two writes of a running job's progress within one stage of its work."""
 LOOK = 0.25
 """Seconds between two checks whether a running job should stop."""
+TURN = 0.5
+"""Seconds between two checks whether the turn of a waiting job has come."""
 
 
 def perform(workspace: Workspace, job_id: str, watch: Progress | None = None) -> Job:
-    """Do a job in this process, with its row; `watch` gets the progress too.
+    """Do a job in this process, with its row, when its turn comes; `watch` gets its place, then progress.
 
     Its end is recorded in the row (`done`, `failed` with the sentence, `cancelled`) before an error is raised; what
     ends a job that was stopped says what is kept of it.
@@ -47,38 +50,11 @@ def perform(workspace: Workspace, job_id: str, watch: Progress | None = None) ->
 
     """
     store = workspace.store
-    job = store.jobs.get(job_id)
-    kind = KINDS[job.kind]
-    me = processes.this_process()
-    place = {"host": me["host"], "pid": me["pid"], "pid_started": me["started"]}
-    clock = {"started": time.time(), "heartbeat": time.time()}
-    note_interrupted(store, job)
-    first = {"done": 0, "total": None, "unit": "", "message": kind.first}
-    if not store.jobs.claim(job_id, error="", **place, **clock, **first):
+    note_interrupted(store, store.jobs.get(job_id))
+    if not store.jobs.queue(job_id, **queue.place(workspace, processes.this_process())):
         raise not_free(store.jobs.get(job_id))
-    with _Heartbeat(store, job, watch) as beat, following(beat.stopping):
-        try:
-            _refuse_second(workspace, store.jobs.get(job_id))
-            result = kind.made_before(workspace, job) if kind.made_before is not None else None
-            result = result or kind.run(workspace, job.arguments, beat)
-            beat.refuse_deleted()
-        except BaseException as error:
-            if beat.deleted or isinstance(error, Deleted):  # the error is a consequence
-                store.jobs.delete(job_id)
-                workspace.log_of(job.id).unlink(missing_ok=True)
-                raise Deleted(beat.deleted or str(error)) from error
-            reached = beat.values()
-            end = _end_of(error, replace(job, **reached), workspace.log_of(job.id), workspace.settings.keys)
-            with suppress(RagvizError):  # when the disk is full, this fails too, and the job will be interrupted
-                store.jobs.update(job_id, **end, **reached, finished=time.time())
-            if isinstance(error, Cancelled | KeyboardInterrupt):
-                raise type(error)(end["error"]) from error
-            raise
-    store.jobs.update(job_id, status="done", result=result, **beat.values(), finished=time.time())
-    job = store.jobs.get(job_id)
-    if kind.done is not None:
-        kind.done(workspace, job)
-    return job
+    _wait_for_turn(workspace, job_id, watch)
+    return _perform(workspace, job_id, watch)
 
 
 def perform_new(workspace: Workspace, new: NewJob, watch: Progress | None = None) -> Job:
@@ -86,12 +62,88 @@ def perform_new(workspace: Workspace, new: NewJob, watch: Progress | None = None
 
     After a usage error, which changed nothing and is raised to the caller, the row is deleted. Raises as `perform`.
     """
-    job = workspace.store.jobs.add(new.kind, new.title, new.corpus_id, new.arguments)
+    place = queue.place(workspace, processes.this_process())
+    owner = {"person": workspace.settings.person}
+    job = workspace.store.jobs.add(new.kind, new.title, new.corpus_id, new.arguments, **owner, **place)
+    _wait_for_turn(workspace, job.id, watch)
     try:
-        return perform(workspace, job.id, watch)
+        return _perform(workspace, job.id, watch)
     except UsageError:
         workspace.store.jobs.delete(job.id)
         raise
+
+
+def _wait_for_turn(workspace: Workspace, job_id: str, watch: Progress | None) -> None:
+    """Wait until a job that this process does may start, and take it.
+
+    Raises:
+        Cancelled: it was cancelled while it waited.
+
+    """
+    store = workspace.store
+    try:
+        while queue.take(workspace, lambda job: job.id == job_id, status="starting") is None:
+            if store.jobs.get(job_id).status == "cancelled":
+                raise Cancelled(SENTENCE)
+            if watch is not None and (place := queue.places(workspace).get(job_id)):
+                watch(0, None, "", queue.place_words(place))
+            queue.start_waiting(workspace)
+            time.sleep(TURN)
+    except KeyboardInterrupt:
+        store.jobs.update(job_id, status="cancelled", error=SENTENCE, finished=time.time())
+        raise
+
+
+def _perform(workspace: Workspace, job_id: str, watch: Progress | None) -> Job:
+    """Do a job that this process was started for, or waited for; at its end those that waited for its place start."""
+    store = workspace.store
+    job = store.jobs.get(job_id)
+    kind = KINDS[job.kind]
+    me = processes.this_process()
+    place = {"host": me["host"], "pid": me["pid"], "pid_started": me["started"]}
+    clock = {"started": time.time(), "heartbeat": time.time()}
+    first = {"done": 0, "total": None, "unit": "", "message": kind.first}
+    if not store.jobs.claim(job_id, error="", **place, **clock, **first):
+        raise not_free(store.jobs.get(job_id))
+    try:
+        with _Heartbeat(store, job, watch) as beat, following(beat.stopping):
+            try:
+                _refuse_second(workspace, store.jobs.get(job_id))
+                result = kind.made_before(workspace, job) if kind.made_before is not None else None
+                result = result or kind.run(workspace, job.arguments, beat)
+                beat.refuse_deleted()
+            except BaseException as error:
+                _record_end(workspace, job, beat, error)
+                raise
+        store.jobs.update(job_id, status="done", result=result, **beat.values(), finished=time.time())
+        job = store.jobs.get(job_id)
+        if kind.done is not None:
+            kind.done(workspace, job)
+        return job
+    finally:
+        with suppress(RagvizError):  # whoever looks next starts them
+            queue.start_waiting(workspace)
+
+
+def _record_end(workspace: Workspace, job: Job, beat: _Heartbeat, error: BaseException) -> None:
+    """Write into its row how a job ended that did not come to its end.
+
+    Raises:
+        Deleted: something that it works on was deleted.
+        Cancelled: it was stopped; says what is kept of it.
+
+    """
+    store = workspace.store
+    if beat.deleted or isinstance(error, Deleted):  # the error is a consequence
+        store.jobs.delete(job.id)
+        workspace.log_of(job.id).unlink(missing_ok=True)
+        raise Deleted(beat.deleted or str(error)) from error
+    reached = beat.values()
+    end = _end_of(error, replace(job, **reached), workspace.log_of(job.id), workspace.settings.keys)
+    with suppress(RagvizError):  # when the disk is full, this fails too, and the job will be interrupted
+        store.jobs.update(job.id, **end, **reached, finished=time.time())
+    if isinstance(error, Cancelled | KeyboardInterrupt):
+        raise type(error)(end["error"]) from error
 
 
 def _refuse_second(workspace: Workspace, job: Job) -> None:
@@ -229,7 +281,7 @@ def main() -> None:
     except RagvizError as error:
         sys.exit(str(error))
     try:
-        perform(workspace, sys.argv[1])
+        _perform(workspace, sys.argv[1], None)
     except RagvizError as error:
         sys.exit(str(error))
     except Exception:

@@ -14,7 +14,7 @@ from ragviz.core.job import Job, NewJob
 from ragviz.documents import corpora
 from ragviz.jobs import queue
 from ragviz.text.markup import plain, sentence, shortened
-from ragviz.ui import address, cache, presses, wording
+from ragviz.ui import address, cache, person, presses, wording
 from ragviz.ui.kit import notices
 
 IN_VIEW = 2
@@ -36,7 +36,7 @@ def submit(button: str, new: NewJob) -> Job:
     Raises: as `queue.submit_once`.
     """
     with presses.once(button) as press:
-        job, is_new = queue.submit_once(cache.workspace(), new, press)
+        job, is_new = queue.submit_once(cache.workspace(), new, press, person.name())
     if is_new:
         _watch(job)
     else:
@@ -95,7 +95,7 @@ def _state(job: Job) -> str:
     """Return how it stands with a job that somebody wanted to start again."""
     if job.status not in queue.ACTIVE:
         return f"has ended ({_ending(job)}) since this page was shown"
-    return "is being cancelled: start it again when it has ended" if job.cancel else "is running already"
+    return "is being cancelled: start it again when it has ended" if job.cancel else "is waiting or running already"
 
 
 def _watch(job: Job) -> None:
@@ -188,6 +188,7 @@ def _ending(job: Job) -> str:
 
 def _draw_jobs(corpus_id: str) -> None:
     with notices.errors_shown():  # the fragment is also run by itself, not only with the page
+        queue.start_waiting(cache.workspace())
         _draw_recent(queue.listed(cache.workspace(), 50), corpus_id)
 
 
@@ -202,13 +203,14 @@ def _draw_recent(recent: Sequence[Job], corpus_id: str) -> None:
     unsuccessful = [job for job in ended if not queue.is_mended(workspace, job)]
     own = [job for job in (*active, *unsuccessful) if not corpus_id or job.corpus_id in ("", corpus_id)]
     others = [job for job in (*active, *unsuccessful) if job not in own]
+    places = queue.places(workspace) if any(job.status == "queued" for job in active) else {}
     for job in own[:IN_VIEW]:
-        _draw(job)
+        _draw(job, places.get(job.id))
     for rest, noun, of in ((own[IN_VIEW:], "more job", ""), (others, "job", " of other corpora")):
         if rest:
             with st.expander(f"{wording.counted(len(rest), noun)}{of}"):
                 for job in rest:
-                    _draw(job)
+                    _draw(job, places.get(job.id))
 
 
 def _last_end(recent: Sequence[Job]) -> float:
@@ -221,13 +223,13 @@ def _is_unsuccessful(job: Job) -> bool:
     return job.status == "interrupted" or (job.status in ("failed", "cancelled") and recently)
 
 
-def _draw(job: Job) -> None:
+def _draw(job: Job, place: int | None = None) -> None:
     if job.status not in queue.ACTIVE:
         _draw_unsuccessful(job)
         return
     with st.container(border=True, gap="xxsmall", key=f"job-card-{job.id}"):
         st.markdown(f"**{plain(job.title)}**")
-        share, words = job_words(job, time.time(), _pace(job))
+        share, words = job_words(job, time.time(), _pace(job), place)
         st.progress(share, text=words)
         stopping = job.cancel
         verb = "Pause" if job.kind in RUNS else "Cancel"
@@ -273,12 +275,14 @@ def _pace(job: Job) -> float | None:
     return (job.done - start[2]) / elapsed if elapsed > 2 and job.done > start[2] else None
 
 
-def job_words(job: Job, now: float, pace: float | None) -> tuple[float, str]:
+def job_words(job: Job, now: float, pace: float | None, place: int | None = None) -> tuple[float, str]:
     """Return the share done (0 to 1) and the line under a job's bar: activity, progress, rate and time left.
 
-    `pace` is in units a second, None when it is not known yet.
+    `pace` is in units a second, None when it is not known yet; `place` is the place in the queue of one that waits.
     """
-    if job.status == "queued":
+    if place is not None:
+        return 0.0, queue.place_words(place)
+    if job.status != "running":
         return 0.0, "Starting its process"
     message = plain(shortened(job.message, 200))
     what = f"{message} · " if message else ""

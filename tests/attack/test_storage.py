@@ -197,7 +197,7 @@ def test_a_reader_waits_for_no_writer(url, tmp_path):
     corpus = store.corpora.add("notes")
     question_set = store.sets.add(corpus.id, "q")
     killed = store.jobs.add("sample", "A killed job", corpus.id, {})
-    store.jobs.claim(killed.id, pid=os.getpid(), pid_started=1.0, host=socket.gethostname())
+    store.jobs.update(killed.id, status="running", pid=os.getpid(), pid_started=1.0, host=socket.gethostname())
     environment = {} if url.startswith("sqlite") else {"RAGVIZ_DATABASE_URL": url}
     home, rows = tmp_path / "store", len(seeds(20_000, 200_000))
     with importing(url, question_set.id, rows):

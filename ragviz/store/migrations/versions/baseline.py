@@ -66,7 +66,7 @@ def upgrade() -> None:
         "id",
         "created",
         "press",
-        text="kind title corpus_id arguments status unit message host result error press",
+        text="kind title corpus_id arguments status unit message host result error press person home folder",
         whole="done total pid",
         real="created started heartbeat finished pid_started",
         flag="cancel",
