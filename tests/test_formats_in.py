@@ -293,6 +293,7 @@ def test_passages_named_by_ids_alone_leave_a_question_with_its_reference(workspa
     outcome, questions = bring(workspace, corpus, lines([QA]), "qa.jsonl")
     assert (questions["a"].kind, questions["a"].answer) == ("reference", "At nine.")
     assert [note.split(":")[0] for note in outcome.notes] == [
+        "1 of 1 question names no evidence",
         "1 question has several reference answers",
         "`retrieval_gt` names the evidence by ids",
     ]

@@ -125,7 +125,7 @@ def quoted(document: Document, quote: str) -> Span:
     """
     try:
         return marked(document, *interchange.only_place(quote.replace("\r\n", "\n"), document))
-    except interchange.Refused as refusal:
+    except ValueError as refusal:
         raise InputError(f"The evidence {refusal}.") from None
 
 

@@ -207,8 +207,7 @@ def export_set(workspace: Workspace, question_set: QuestionSet, file_format: str
     questions = workspace.store.questions.all(question_set.id)
     names = workspace.store.documents.names(question_set.corpus_id)
     known = CorpusDocuments(workspace, question_set.corpus_id)
-    has_sides = question_set.split is not None
-    written = write(Outgoing(questions, known, has_sides, names), file_format)
+    written = write(Outgoing(questions, known, names), file_format)
     return replace(written, notes=(*written.notes, NEVER_EXPORTED))
 
 

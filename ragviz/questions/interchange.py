@@ -56,14 +56,12 @@ from ragviz.text.former_documents import UNKNOWN
 from ragviz.text.markup import shortened
 from ragviz.text.untrusted import NESTED, first_fault, is_deep, parsed
 
+Row = Mapping[str, Any]
 COLUMNS = (
     *("question", "answer", "status", "kind", "type", "style", "document", "evidence", "parts", "history"),
     *("reason", "generator", "verified_by", "language", "source_chunks", "split", "weight", "id"),
 )
-"""Columns of an export, version `FORMAT`; `document` and `kind` are for readers, the evidence says them again."""
-FORMAT = 2
-"""Version of our JSONL, which each row names as `format`; rows of a later one are refused, not half understood. 2 has
-type, style, parts, history, verified_by and weight; rows of 1, which name no version, are read as they are."""
+"""Columns of an export; `document` and `kind` are for readers, the evidence says them again."""
 REFERENCES = ("ground_truth_answer", "ground_truth", "expected_answer", "reference_answer")
 ANSWERS = (*REFERENCES, "answer", "reference")
 """Columns that hold the reference answer, and those of them that can hold nothing else."""
@@ -71,6 +69,8 @@ LOGGED = ("contexts", "retrieved_contexts", "retrieval_context", "retrieved_cont
 """Columns that hold what a system retrieved: `answer` beside one of them may be what it answered."""
 PASSAGES = ("quote", "content", "context", "passage")
 """Columns that hold the text of the evidence; the first of them that a row has is read."""
+QUOTED = "passages"
+"""Key of the rows of other programs' formats that holds groups of texts: of each group any suffices, all are needed."""
 _SURROUNDINGS = ("context", "passage")  # beside another place they are not evidence, but what is around it
 MARKS = {"unanswerable": True, "is_unanswerable": True, "is_impossible": True, "answerable": False}
 MARKS |= {"is_answerable": False, "has_answer": False}
@@ -83,77 +83,33 @@ SIDE_WORDS: Mapping[str, Side | Literal[""]] = {
 """What a column `split` says → the side; of other words, as "train", there is none."""
 _KINDS = ("kind", "question_type", "type")
 _YES, _NO = ("true", "yes", "y", "1", "是"), ("false", "no", "n", "0", "否")
-
-_PLACES = (
-    "corpus_id",
-    "quote",
-    "content",
-    "start",
-    "end",
-    "start_index",
-    "end_index",
-    "chunk_id",
-    "references",
-    "spans",
-    "grade",
-    "relevance",
-)
-_KNOWN = {*COLUMNS, *_PLACES, *PASSAGES, *ANSWERS, *MARKS, "question_type", "format"}
+_OFFSETS = ("start", "start_index", "end", "end_index")
+_LISTS = ("evidence", "references", "spans")
+_DOCUMENTS = ("document", "corpus_id", "document_id", "chunk_id")
+_KNOWN = {
+    *COLUMNS, *PASSAGES, *ANSWERS, *MARKS, *_OFFSETS, *_LISTS, *_DOCUMENTS, "grade", "relevance", "question_type",
+    QUOTED,
+}  # fmt: skip
+_DOCUMENT_ID = re.compile("[0-9a-f]{16}")
 _LISTED = 20  # names of columns in one sentence
 _REPORTED = 500  # rows between two reports of progress
-
-_DOCUMENT_ID = re.compile("[0-9a-f]{16}")
-_NAMED = {"document", "corpus_id", "document_id", "chunk_id"}
-_LISTS = ("evidence", "references", "spans")
-_COPY_IT = "copy its words; only line breaks, widths and kinds of quotation marks and dashes may differ"
-"""What is to be done about a quote that was not found."""
-_OFFSETS = ("start", "start_index", "end", "end_index")
-_PLACES_IN_IT = (*_OFFSETS, "quote", "content")
 _AROUND = " \t\r\n<>《》[]()（）.。!！\"'“”"
+_AGAIN = "add the documents that it is from, and import again"
 
 
 @dataclass(frozen=True, slots=True)
 class Imported:
     """Questions that could be read, in order, and for each row that could not, its number and the reason.
 
-    `warning` says how many have no known evidence, "" when all have, or are unanswerable. Rows are numbered as in an
-    editor or a spreadsheet: the header of a CSV file is row 1, a JSONL row its line. `notes` are sentences on columns:
-    which was read as the answer, which were not kept. `repaired` says of rows that were read what was not kept of them.
+    Rows are numbered as in an editor or a spreadsheet: the header of a CSV file is row 1, a JSONL row its line.
+    `notes` are sentences on columns and on several rows. `repaired` says of rows that were read what was not kept of
+    them.
     """
 
     questions: tuple[Question, ...]
     problems: dict[int, str]
     notes: tuple[str, ...] = ()
     repaired: Mapping[int, str] = field(default_factory=dict)
-
-    @property
-    def reference_only(self) -> tuple[Question, ...]:
-        """Those with a reference answer whose evidence is not known."""
-        return tuple(question for question in self.questions if question.kind == "reference")
-
-    @property
-    def warning(self) -> str:
-        """Say how many questions name no evidence, and what that means; "" when none."""
-        if not (count := len(self.reference_only)):
-            return ""
-        said = f"{count:,} of {self._total} {'names' if count == 1 else 'name'} no evidence"
-        return f"{said}: reference only, not unanswerable. Answers can be judged, rankings cannot be measured."
-
-    @property
-    def unanswerable(self) -> str:
-        """Say how many questions were taken as unanswerable, and why; "" when none."""
-        count = sum(question.kind == "unanswerable" for question in self.questions)
-        if not count:
-            return ""
-        return f"{count:,} of {self._total} {'is' if count == 1 else 'are'} unanswerable: marked so, or by the answer."
-
-    @property
-    def _total(self) -> str:
-        return counted(len(self.questions), "question")
-
-
-class Refused(ValueError):
-    """A row that cannot be read; the message says why."""
 
 
 class _Member(BaseModel):
@@ -179,83 +135,55 @@ def read_questions(data: bytes, name: str, documents: Mapping[str, Document], pr
         InputError: the file as a whole cannot be read, or it has no column "question".
 
     """
-    read: list[tuple[Mapping[str, Any], Question]] = []
-    problems: dict[int, str] = {}
-    repaired: dict[int, str] = {}
-    rows_of: dict[str, int] = {}
-    languages = {document.id: document.language for document in documents.values()}
     rows = list(tables_in.rows(data, name))
     columns = dict.fromkeys(column for _, row in rows for column in row if column not in tables_in.TOLD)
-    _check_columns(columns, name)
-    there = located({row[column] for _, row in rows if (column := _looked_up(row))}, documents.values(), progress)
-    for number, row in rows:
-        if number % _REPORTED == 0:
-            progress(number, None, "rows", "Reading questions")
-        try:
-            question = _question(row, documents, languages, there)
-            if question.id in rows_of:
-                raise Refused(f"the same question as row {rows_of[question.id]}: give it another id, or remove one")
-        except Refused as refusal:
-            problems[number] = str(refusal)
-            continue
-        rows_of[question.id] = number
-        read.append((row, question))
-        if reason := "; ".join(_otherwise(row, question, there)):
-            repaired[number] = reason
-    answers = dict.fromkeys(column for _, row in rows if (column := _answer_column(row)) in row)
-    notes = (*_notes(columns, answers, {_passage(row) for row, _ in read}), *_notes_on_rows(read))
-    return Imported(tuple(question for _, question in read), problems, notes, repaired)
-
-
-def _check_columns(columns: Collection[str], name: str) -> None:
-    """Raise InputError when the answers of a file may be a system's: beside what it retrieved, without a reference."""
     logged = next((each for each in LOGGED if each in columns), "")
     if logged and "kind" not in columns and [each for each in ANSWERS if each in columns] == ["answer"]:
         raise InputError(
             f"'{name}' has 'answer' beside '{logged}', as a log of what a system answered has: call the column "
             "'reference_answer' where it holds the right answers, and leave it out otherwise."
         )
+    return read_rows(rows, documents, columns, progress)
 
 
-def _answer(row: Mapping[str, Any]) -> str:
-    """Return the reference answer of a row.
-
-    Raises:
-        Refused: it has two that differ.
-
-    """
-    column = _answer_column(row)
-    if "kind" in row:  # our own export writes what it means
-        return _string(row, column)
-    answers = references_in(row.get(column))
-    for other in _references_of(row):
-        if (said := references_in(row[other])) and said != answers:
-            pair = f"{column} “{shortened(answers[0], 40)}” and {other} “{shortened(said[0], 40)}”"
-            raise Refused(f"has two reference answers, {pair}: keep one of these columns")
-    return next(iter(answers), "")
-
-
-def _side_word(row: Mapping[str, Any]) -> str:
-    """Return what a row says of its side, as `SIDE_WORDS` has it."""
-    return _string(row, "split").strip().casefold()
-
-
-def _answer_column(row: Mapping[str, Any]) -> str:
-    """Return the column that holds the reference answer, the first that is filled."""
-    columns, nothing = _references_of(row), ("", *tables_in.NOTHING)
-    return next(
-        (each for each in columns if str(row[each] or "").strip().casefold() not in nothing),
-        next(iter(columns), "answer"),
-    )
+def read_rows(
+    rows: Sequence[tuple[int, Row]],
+    documents: Mapping[str, Document],
+    columns: Collection[str] = (),
+    progress: Progress = silent,
+) -> Imported:
+    """Read questions from numbered rows; of `columns`, those that are not kept are told."""
+    reader = _Reader(documents, [row for _, row in rows], progress)
+    read: list[tuple[Row, Question]] = []
+    problems: dict[int, str] = {}
+    repaired: dict[int, str] = {}
+    rows_of: dict[str, int] = {}
+    for number, row in rows:
+        if number % _REPORTED == 0:
+            progress(number, None, "rows", "Reading questions")
+        try:
+            question = reader.question(row)
+            if question.id in rows_of:
+                raise ValueError(f"the same question as row {rows_of[question.id]}: give it another id, or remove one")
+        except ValueError as refusal:
+            problems[number] = str(refusal)
+            continue
+        rows_of[question.id] = number
+        read.append((row, question))
+        if reason := "; ".join(reader.otherwise(row, question)):
+            repaired[number] = reason
+    notes = (*_notes_on_questions(read), *_notes_on_columns(columns, [row for row, _ in read]))
+    return Imported(tuple(question for _, question in read), problems, notes, repaired)
 
 
-def _references_of(row: Mapping[str, Any]) -> list[str]:
-    """Return the columns of a row that hold the reference answer: beside one of `REFERENCES`, `answer` does not."""
-    return [each for each in REFERENCES if each in row] or [each for each in ("answer", "reference") if each in row]
-
-
-def _notes_on_rows(read: Sequence[tuple[Mapping[str, Any], Question]]) -> Iterator[str]:
-    """Yield what was read of several rows otherwise than it may be meant."""
+def _notes_on_questions(read: Sequence[tuple[Row, Question]]) -> Iterator[str]:
+    """Yield what the questions of several rows are, or were read otherwise than they may be meant."""
+    total = counted(len(read), "question")
+    if bare := sum(question.kind == "reference" for _, question in read):
+        said = f"{bare:,} of {total} {'names' if bare == 1 else 'name'} no evidence"
+        yield f"{said}: reference only, not unanswerable. Answers can be judged, rankings cannot be measured."
+    if none := sum(question.kind == "unanswerable" for _, question in read):
+        yield f"{none:,} of {total} {'is' if none == 1 else 'are'} unanswerable: marked so, or by the answer."
     if several := sum("kind" not in row and len(references_in(row.get(_answer_column(row)))) > 1 for row, _ in read):
         yield several_references(several)
     if places := sum(any(len(g) > 1 for g in question.evidence) and bool(_looked_up(row)) for row, question in read):
@@ -266,21 +194,21 @@ def _notes_on_rows(read: Sequence[tuple[Mapping[str, Any], Question]]) -> Iterat
         yield f"Column 'split' says {words}: these are on neither side of a split, validation or test."
 
 
-def _notes(columns: Collection[str], answers: Collection[str], passages: Collection[str]) -> Iterator[str]:
-    """Yield notes on columns beyond an export's; `answers` and `passages` are those that were read as such."""
-    others = [column for column in answers if column != "answer"]
-    if others:
+def _notes_on_columns(columns: Collection[str], rows: Sequence[Row]) -> Iterator[str]:
+    """Yield which columns were read as the answer, where that is not called so, and which were not kept."""
+    answers = {column for row in rows if (column := _answer_column(row)) in row}
+    passages = {_passage(row) for row in rows}
+    if others := [column for column in columns if column in answers and column != "answer"]:
         yield f"{_named(others)} read as the answer."
-    beside = [column for column in ANSWERS if column in columns and column not in answers]
-    if beside:
-        answer = "it" if others else "'answer'"
-        yield f"{_named(beside)} not kept beside {answer}."
-    around = [column for column in _SURROUNDINGS if column in columns and column not in passages]
-    if around:
-        yield f"{_named(around)} not kept: no row takes its evidence from there."
-    unknown = [column for column in columns if column not in _KNOWN]
-    if unknown:
-        yield f"{_named(unknown)} not kept: questions have no such column."
+    unread = [
+        column
+        for column in columns
+        if column not in _KNOWN
+        or (column in ANSWERS and column not in answers)
+        or (column in _SURROUNDINGS and column not in passages)
+    ]
+    if unread:
+        yield f"{_named(unread)} not kept."
 
 
 def _named(columns: Collection[str]) -> str:
@@ -290,197 +218,253 @@ def _named(columns: Collection[str]) -> str:
     return f"Columns {names}{more} were" if len(columns) > 1 else f"Column {names} was"
 
 
-def write_questions(questions: Iterable[Question], names: Mapping[str, str], file_format: str) -> bytes:
-    """Write `questions` as "csv" or "jsonl" so that `read_questions` gives them back; `names` are documents' by id.
-
-    Raises:
-        UsageError: another format.
-
-    """
-    rows = [question_row(question, names) for question in questions]
-    if file_format == "jsonl":
-        versioned = (json.dumps({**row, "format": FORMAT}, ensure_ascii=False) + "\n" for row in rows)
-        return "".join(versioned).encode("utf-8", "replace")
-    if file_format == "csv":
-        return csv_of(COLUMNS, [[row[column] for column in COLUMNS] for row in rows])
-    raise UsageError(f"Questions are written as csv or jsonl, not '{file_format}'.")
-
-
 # From a row to a question
 
 
-def _question(
-    row: Mapping[str, Any],
-    documents: Mapping[str, Document],
-    languages: Mapping[str, str],
-    there: Mapping[str, Sequence[Span]],
-) -> Question:
-    """Return the question of a row; `languages` are the documents' by id, for questions too short to show theirs.
+class _Reader:
+    """Reads questions about documents, by name; the passages of all rows are looked up at once."""
 
-    `there` are the places of the passages that were looked up.
-    """
-    if tables_in.REFUSED in row:
-        raise Refused(row[tables_in.REFUSED])
-    if isinstance(version := row.get("format"), int) and version > FORMAT:
-        raise Refused(f"is of version {version} of this format, and this ragviz reads {FORMAT}: upgrade it")
-    text, answer = _string(row, "question"), _answer(row)
-    status = _string(row, "status").strip().lower() or "accepted"
-    if not text.strip() and status != "rejected":
-        raise Refused("has no question")
-    chunk_ids, is_marked = _chunk_ids(row), _is_unanswerable(row, answer)
-    made_from, needs_place = chunk_ids, not is_marked and not answer.strip()
-    if is_marked and (column := _passage(row)) in _SURROUNDINGS:
-        evidence: Evidence = ()
-        made_from = [Chunk.make_id(s.document_id, s.start, s.end) for s in there.get(row[column], ())[:1]]
-    else:
-        evidence = _evidence(row, chunk_ids, documents, there, needs_place=needs_place)
-    if is_marked and evidence:
-        raise Refused("is marked unanswerable and names evidence: remove the one or the other")
-    if status not in get_args(QuestionStatus):
-        raise Refused(f"has the status '{status}': give {', '.join(get_args(QuestionStatus))}, or none")
-    places = [f"{s.document_id}:{s.start}:{s.end}" for group in evidence for s in group]
-    places = [row[column]] if (column := _looked_up(row)) else places  # the same before and after its document is added
-    languages_of_evidence = [
-        languages[s.document_id] for group in evidence for s in group if s.document_id in languages
-    ]
-    made_id = _string(row, "id").strip() or digest("import", text, answer, *places)
-    if len(made_id) > LONGEST_ID:
-        raise Refused(f"has an id of {len(made_id)} characters: at most {LONGEST_ID} can be kept")
-    question = Question(
-        id=made_id,
-        text=text,
-        answer=answer,
-        evidence=evidence,
-        generator=_string(row, "generator") or "import",
-        status=status,  # type: ignore[arg-type]  # checked above
-        reason=_string(row, "reason"),
-        language=language.code(_string(row, "language")) or language.of_short(text, *languages_of_evidence),
-        source_chunks=tuple(_string(row, "source_chunks").split() if "source_chunks" in row else made_from),
-        unanswerable=is_marked and bool(answer.strip()),  # without an answer it needs no mark
-        split=SIDE_WORDS.get(_side_word(row), ""),
-        type=_word(row, get_args(QuestionType), "type", "question_type"),
-        style=_word(row, get_args(QuestionStyle), "style"),
-        parts=_parts(row, len(evidence)),
-        history=_history(row),
-        weight=_weight(row),
-        verified_by=_string(row, "verified_by").strip(),
-    )
-    if question.kind == "unanswerable" and not is_marked and status != "rejected":
-        raise Refused(
-            "has neither a reference answer nor evidence: give one of them, or mark it in a column 'unanswerable'"
+    def __init__(self, documents: Mapping[str, Document], rows: Iterable[Row], progress: Progress) -> None:
+        self._documents = documents
+        self._languages = {document.id: document.language for document in documents.values()}
+        texts = {text for row in rows for group in _looked_up(row) for text in group}
+        self._there = located(texts, documents.values(), progress)
+
+    def question(self, row: Row) -> Question:
+        """Return the question of a row; ValueError says why there is none."""
+        if tables_in.REFUSED in row:
+            raise ValueError(row[tables_in.REFUSED])
+        text, answer = _string(row, "question"), _answer(row)
+        status = _string(row, "status").strip().lower() or "accepted"
+        if not text.strip() and status != "rejected":
+            raise ValueError("has no question")
+        if status not in get_args(QuestionStatus):
+            raise ValueError(f"has the status '{status}': give {', '.join(get_args(QuestionStatus))}, or none")
+        is_unanswerable, made_from = _is_unanswerable(row, answer), _chunk_ids(row)
+        if is_unanswerable and (QUOTED in row or _passage(row) in _SURROUNDINGS):
+            evidence: Evidence = ()
+            spans = [span for group in self._found(row) for span in group[:1]]
+            made_from = [Chunk.make_id(span.document_id, span.start, span.end) for span in spans]
+        else:
+            evidence = self._evidence(row, needs_place=not is_unanswerable and not answer.strip())
+        if is_unanswerable and evidence:
+            raise ValueError("is marked unanswerable and names evidence: remove the one or the other")
+        inside = [span.document_id for group in evidence for span in group]
+        codes = [self._languages[document_id] for document_id in inside if document_id in self._languages]
+        history = _history(row)
+        made_id = _string(row, "id").strip() or _made_id(row, text, answer, evidence, history)
+        if len(made_id) > LONGEST_ID:
+            raise ValueError(f"has an id of {len(made_id)} characters: at most {LONGEST_ID} can be kept")
+        question = Question(
+            id=made_id,
+            text=text,
+            answer=answer,
+            evidence=evidence,
+            generator=_string(row, "generator") or "import",
+            status=status,  # type: ignore[arg-type]  # checked above
+            reason=_string(row, "reason"),
+            language=language.code(_string(row, "language")) or language.of_short(text, *codes),
+            source_chunks=tuple(_string(row, "source_chunks").split() if "source_chunks" in row else made_from),
+            unanswerable=is_unanswerable and bool(answer.strip()),  # without an answer it needs no mark
+            split=SIDE_WORDS.get(_side_word(row), ""),
+            type=_word(row, get_args(QuestionType), "type", "question_type"),
+            style=_word(row, get_args(QuestionStyle), "style"),
+            parts=_parts(row, len(evidence)),
+            history=history,
+            weight=_weight(row),
+            verified_by=_string(row, "verified_by").strip(),
         )
-    return question
+        if question.kind == "unanswerable" and not is_unanswerable and status != "rejected":
+            raise ValueError(
+                "has neither a reference answer nor evidence: give one of them, or mark it in a column 'unanswerable'"
+            )
+        return question
+
+    def otherwise(self, row: Row, question: Question) -> Iterator[str]:
+        """Yield in what a question differs from what its row says: what was not read, and a kind that is another."""
+        if short := row.get(tables_in.SHORT):
+            yield short
+        groups, found = _looked_up(row), self._found(row)
+        if question.kind != "unanswerable" and len(found) < len(groups):
+            lost = next(group[0] for group in groups if not any(self._there[text] for text in group))
+            what = "context" if QUOTED in row else _passage(row)
+            yield f"has a {what} that stands in no document (“{shortened(lost, 60)}”): imported without it; {_AGAIN}"
+        for column in _SURROUNDINGS:
+            if row.get(column) and not isinstance(row[column], str):
+                yield f"was imported without its {column}, which is no text"
+        kinds, said = get_args(QuestionKind), _string(row, "kind").strip().lower()
+        if said in kinds and said != question.kind:
+            names = counted(len(question.evidence), "piece") if question.evidence else "no piece"
+            yield f"was imported as {question.kind}, and not as {said}: it names {names} of evidence"
+        for column, words in (("type", get_args(QuestionType)), ("style", get_args(QuestionStyle))):
+            said = _string(row, column).strip()
+            if said.lower() not in words and not (column == "type" and said.lower() in kinds):
+                listed = ", ".join(filter(None, words))
+                yield f"was imported without its {column} '{said[:60]}', which is none of {listed}"
+
+    def _found(self, row: Row) -> list[list[Span]]:
+        """Return the places of the passages of a row that were looked up, of those groups that stand anywhere."""
+        groups = [list(dict.fromkeys(s for t in group for s in self._there[t])) for group in _looked_up(row)]
+        if any(len(spans) >= PLACES for spans in groups):
+            what = "context" if QUOTED in row else _passage(row)
+            raise ValueError(f"has a {what} that stands {PLACES} times or more in the documents: it tells no place")
+        return [spans for spans in groups if spans]
+
+    def _evidence(self, row: Row, *, needs_place: bool) -> Evidence:
+        """Return the evidence that a row names; a document alone is none, unless `needs_place`: then it is refused."""
+        if listed := next(filter(None, map(row.get, _LISTS)), None):
+            return self._listed(listed, row)
+        if chunk_ids := _chunk_ids(row):
+            return tuple((self._span({"chunk_id": chunk_id}),) for chunk_id in chunk_ids)
+        if groups := _looked_up(row):
+            found = self._found(row)
+            if len(found) == len(groups):
+                return tuple(map(tuple, found))
+            if needs_place:
+                lost = next(group[0] for group in groups if not any(self._there[text] for text in group))
+                what = "context" if QUOTED in row else _passage(row)
+                raise ValueError(
+                    f"has a {what} that stands in no document (“{shortened(lost, 60)}”), and no answer: {_AGAIN}"
+                )
+            return ()
+        values = {**row, "quote": row[column]} if (column := _passage(row)) else row
+        naming = (*_OFFSETS, "quote", "content", *(_DOCUMENTS[:2] if needs_place else ()))
+        return ((self._span(values),),) if any(values.get(column) not in (None, "") for column in naming) else ()
+
+    def _listed(self, listed: Any, row: Row) -> Evidence:
+        if isinstance(listed, str):
+            try:
+                listed = tables_in.listed(listed) or parsed(listed)
+            except ValueError as error:
+                raise ValueError(f"has evidence that is not JSON that can be read: {error}") from None
+        groups = [
+            each if isinstance(each, list) else [each] for each in (listed if isinstance(listed, list) else [listed])
+        ]
+        if is_deep(groups):
+            raise ValueError(f"has evidence nested more than {NESTED} deep")
+        if not all(group and all(isinstance(member, dict) for member in group) for group in groups):
+            raise ValueError("has evidence that is not a list of objects, or of lists of objects")
+        document = {"document": row.get("document") or row.get("corpus_id")}
+        return tuple(
+            tuple(self._span(member if member.keys() & {*_DOCUMENTS} else member | document) for member in group)
+            for group in groups
+        )
+
+    def _span(self, values: Row) -> Span:
+        """Return the place in a document that `values` name; ValueError where there is none."""
+        try:
+            member = _Member.model_validate({key: value for key, value in values.items() if value not in (None, "")})
+        except ValidationError as error:
+            raise ValueError(f"names a place that cannot be used: {first_fault(error)}") from None
+        if member.chunk_id and not member.quote:
+            parts = Chunk.parse_id(member.chunk_id)
+            if parts is None or not _DOCUMENT_ID.fullmatch(parts[0]):
+                raise ValueError(
+                    f"names the chunk '{member.chunk_id}', which is not an id of ragviz: give document and quote"
+                )
+            member = member.model_copy(update=dict(zip(("document", "start", "end"), parts, strict=True)))
+        if member.stale:
+            start, end = member.start or 0, member.end or 0
+            return Span(member.document, start, end, member.quote, stale=True, grade=member.grade)
+        document = self._document(member.document)
+        quote, length = member.quote.replace("\r\n", "\n"), len(document.text)
+        if member.start is None or member.end is None:
+            start, end = only_place(quote, document)
+        elif not 0 <= member.start < member.end <= length:
+            raise ValueError(f"names {member.start} to {member.end}: '{document.name}' has characters 0 to {length}")
+        elif quote and document.text[member.start : member.end] != quote:
+            start, end = only_place(quote, document)  # offsets of another parse: the quote decides
+        else:
+            start, end = member.start, member.end
+        return Span(document.id, start, end, document.text[start:end], grade=member.grade)
+
+    def _document(self, name: str) -> Document:
+        """Return the document of that name or id, else the only one of that file name, with or without suffix."""
+        if not name:
+            raise ValueError("names a place but no document")
+        name = name.replace("\\", "/")
+        if name in self._documents:
+            return self._documents[name]
+        file_name = PurePosixPath(name).name
+        for is_match in (
+            lambda document: document.id == name,
+            lambda document: PurePosixPath(document.name).name == file_name,
+            lambda document: PurePosixPath(document.name).stem == name,
+            lambda document: PurePosixPath(document.name).name.casefold() == file_name.casefold(),
+        ):
+            matches = [document for document in self._documents.values() if is_match(document)]
+            if len(matches) == 1:
+                return matches[0]
+            if matches:
+                names = ", ".join(f"'{document.name[:60]}'" for document in matches[:_LISTED])
+                raise ValueError(f"names the document '{name}', which may be {names}: give its full name")
+        raise ValueError(f"names the document '{name}', which is not in the corpus")
 
 
-def _word(row: Mapping[str, Any], words: Sequence[str], *columns: str) -> Any:
+def only_place(quote: str, document: Document) -> tuple[int, int]:
+    """Return the only place of `quote` in the document; what does not count is in `quotes.places`.
+
+    Raises:
+        ValueError: there is none, or more than one.
+
+    """
+    if not quote.strip():
+        raise ValueError(f"names '{document.name}' but no place in it: give start and end, or quote")
+    spots = quotes.places(quote, document.text)
+    if len(spots) == 1:
+        return spots[0]
+    if spots:
+        where = f"{len(spots)} times in '{document.name}' (at {', '.join(str(start) for start, _ in spots[:3])})"
+        raise ValueError(f"has a quote that occurs {where}: make it longer, or give start and end")
+    raise ValueError(
+        f"has a quote that is not in '{document.name}' (“{shortened(quote, 60)}”): copy its words; only line breaks, "
+        "widths and kinds of quotation marks and dashes may differ"
+    )
+
+
+# The columns of a row
+
+
+def _string(row: Row, column: str) -> str:
+    value = row.get(column)
+    if isinstance(value, dict | list):
+        raise ValueError(f"has {'an' if column[0] in 'aeiou' else 'a'} {column} that is not text")
+    return "" if value is None else str(value)
+
+
+def _word(row: Row, words: Sequence[str], *columns: str) -> Any:
     """Return which of `words` a row says in one of these columns; "" where it says none of them."""
     said = {_string(row, column).strip().lower() for column in columns if row.get(column)}
     return next((each for each in words if each and each in said), "")
 
 
-def _otherwise(row: Mapping[str, Any], question: Question, there: Mapping[str, Sequence[Span]]) -> Iterator[str]:
-    """Yield in what a question differs from what its row says: what was not read, and a kind that is another."""
-    if short := row.get(tables_in.SHORT):
-        yield short
-    if (column := _looked_up(row)) and not there[row[column]]:
-        yield (
-            f"has a {column} that stands in no document (“{shortened(row[column], 60)}”): imported without it; add the "
-            "documents that it is from, and import again"
-        )
-    for column in _SURROUNDINGS:
-        if row.get(column) and not isinstance(row[column], str):
-            yield f"was imported without its {column}, which is no text"
-    kinds: tuple[str, ...] = get_args(QuestionKind)
-    said = _string(row, "kind").strip().lower()
-    if said in kinds and said != question.kind:
-        names = counted(len(question.evidence), "piece") if question.evidence else "no piece"
-        yield f"was imported as {question.kind}, and not as {said}: it names {names} of evidence"
-    yield from _unknown_words(row, kinds)
+def _side_word(row: Row) -> str:
+    return _string(row, "split").strip().casefold()
 
 
-def _unknown_words(row: Mapping[str, Any], kinds: Collection[str]) -> Iterator[str]:
-    """Yield which type and which style of a row are none that is known, and which are."""
-    known = {"type": get_args(QuestionType), "style": get_args(QuestionStyle)}
-    for column, words in known.items():
-        said = _string(row, column).strip()
-        if said.lower() not in words and not (column == "type" and said.lower() in kinds):
-            listed = ", ".join(filter(None, words))
-            yield f"was imported without its {column} '{said[:60]}', which is none of {listed}"
+def _answer(row: Row) -> str:
+    """Return the reference answer of a row; ValueError where it has two that differ."""
+    column = _answer_column(row)
+    if "kind" in row:  # our own export writes what it means
+        return _string(row, column)
+    answers = references_in(row.get(column))
+    for other in _references_of(row):
+        if (said := references_in(row[other])) and said != answers:
+            pair = f"{column} “{shortened(answers[0], 40)}” and {other} “{shortened(said[0], 40)}”"
+            raise ValueError(f"has two reference answers, {pair}: keep one of these columns")
+    return next(iter(answers), "")
 
 
-def _parts(row: Mapping[str, Any], groups: int) -> tuple[str, ...]:
-    """Return what each group of a row's evidence says, or nothing.
-
-    Raises:
-        Refused: it is no list of strings, one for each group.
-
-    """
-    parts = _listed_value(row, "parts")
-    if not all(isinstance(part, str) for part in parts) or len(parts) not in (0, groups):
-        raise Refused(f"has parts that are not a list of {counted(groups, 'text')}, one for each piece of evidence")
-    return tuple(parts)
+def _answer_column(row: Row) -> str:
+    """Return the column that holds the reference answer, the first that is filled."""
+    columns, nothing = _references_of(row), ("", *tables_in.NOTHING)
+    filled = (each for each in columns if str(row[each] or "").strip().casefold() not in nothing)
+    return next(filled, next(iter(columns), "answer"))
 
 
-def _history(row: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """Return the earlier turns of a row's conversation: a list of [question, answer].
-
-    Raises:
-        Refused: it is no such list.
-
-    """
-    turns = _listed_value(row, "history")
-    if not all(isinstance(turn, list) and len(turn) == 2 and all(isinstance(t, str) for t in turn) for turn in turns):
-        raise Refused("has a history that is not a list of [question, answer]")
-    return tuple((asked, answered) for asked, answered in turns)
-
-
-def _listed_value(row: Mapping[str, Any], column: str) -> list[Any]:
-    """Return a list, or the list that a cell holds as JSON; empty without one."""
-    value = row.get(column) or []
-    if isinstance(value, str):
-        try:
-            value = parsed(value)
-        except ValueError as error:
-            raise Refused(f"has something as its {column} that is not JSON that can be read: {error}") from None
-    if not isinstance(value, list):
-        raise Refused(f"has something as its {column} that is not a list")
-    return value
-
-
-def _weight(row: Mapping[str, Any]) -> float:
-    """Return how often a question is asked, 1 where the row does not say.
-
-    Raises:
-        Refused: it is no number above 0.
-
-    """
-    said = _string(row, "weight").strip()
-    try:
-        weight = float(said or 1)
-    except ValueError:
-        weight = 0.0
-    if not 0 < weight < float("inf"):
-        raise Refused(f"has the weight '{said[:60]}': give a number above 0, or none")
-    return weight
-
-
-def is_marked(row: Mapping[str, Any]) -> bool:
-    """Return whether a column of `MARKS` says that the documents do not answer a row's question.
-
-    Raises:
-        ValueError: one says neither yes nor no.
-
-    """
-    return any(_says(row, column) is value for column, value in MARKS.items())
-
-
-def _is_unanswerable(row: Mapping[str, Any], answer: str) -> bool:
-    """Return whether a row says in any way that the documents do not answer its question; raises as `is_marked`."""
-    kinds = [_string(row, column).strip().lower() for column in _KINDS if isinstance(row.get(column), str)]
-    is_named = "unanswerable" in kinds or answer.strip(_AROUND).casefold() in NO_ANSWERS or abstains(answer)
-    if kinds and kinds[0] in get_args(QuestionKind):  # our own export, whose answer may be "none"
-        is_named = kinds[0] == "unanswerable"
-    return is_named or is_marked(row)
+def _references_of(row: Row) -> list[str]:
+    """Return the columns of a row that hold the reference answer: beside one of `REFERENCES`, `answer` does not."""
+    return [each for each in REFERENCES if each in row] or [each for each in ("answer", "reference") if each in row]
 
 
 def references_in(said: Any) -> list[str]:
@@ -497,10 +481,9 @@ def references_in(said: Any) -> list[str]:
     listed = cell if cell and all(isinstance(each, str) for each in cell) else said  # "[1, 2]" is an answer
     texts = listed if isinstance(listed, list) else [listed]
     if any(isinstance(each, dict | list) for each in texts):
-        raise Refused("has an answer that is not text")
-    return [
-        str(each) for each in texts if each is not None and str(each).strip().casefold() not in ("", *tables_in.NOTHING)
-    ]
+        raise ValueError("has an answer that is not text")
+    nothing = ("", *tables_in.NOTHING)
+    return [str(each) for each in texts if each is not None and str(each).strip().casefold() not in nothing]
 
 
 def several_references(count: int) -> str:
@@ -508,24 +491,73 @@ def several_references(count: int) -> str:
     return f"{counted(count, 'question', 'has')} several reference answers: the first was kept."
 
 
-def _says(row: Mapping[str, Any], column: str) -> bool | None:
-    """Return what a column of yes and no says; None when it is not there, or empty."""
-    said = _string(row, column).strip().lower().removesuffix(".0")
-    if said not in ("", *_YES, *_NO):
-        raise Refused(f"has '{said[:60]}' as {column}: write true or false")
-    return said in _YES if said else None
+def is_marked(row: Row) -> bool:
+    """Return whether a column of `MARKS` says that the documents do not answer a row's question.
+
+    Raises:
+        ValueError: one says neither yes nor no.
+
+    """
+    for column, value in MARKS.items():
+        said = _string(row, column).strip().lower().removesuffix(".0")
+        if said not in ("", *_YES, *_NO):
+            raise ValueError(f"has '{said[:60]}' as {column}: write true or false")
+        if said and (said in _YES) is value:
+            return True
+    return False
 
 
-def _string(row: Mapping[str, Any], column: str) -> str:
-    value = row.get(column)
-    if value is None:
-        return ""
-    if isinstance(value, (dict, list)):
-        raise Refused(f"has {'an' if column[0] in 'aeiou' else 'a'} {column} that is not text")
-    return str(value)
+def _is_unanswerable(row: Row, answer: str) -> bool:
+    """Return whether a row says in any way that the documents do not answer its question; raises as `is_marked`."""
+    kinds = [_string(row, column).strip().lower() for column in _KINDS if isinstance(row.get(column), str)]
+    is_named = "unanswerable" in kinds or answer.strip(_AROUND).casefold() in NO_ANSWERS or abstains(answer)
+    if kinds and kinds[0] in get_args(QuestionKind):  # our own export, whose answer may be "none"
+        is_named = kinds[0] == "unanswerable"
+    return is_named or is_marked(row)
 
 
-def _chunk_ids(row: Mapping[str, Any]) -> list[str]:
+def _listed_value(row: Row, column: str) -> list[Any]:
+    """Return a list, or the list that a cell holds as JSON; empty without one."""
+    value = row.get(column) or []
+    if isinstance(value, str):
+        try:
+            value = parsed(value)
+        except ValueError as error:
+            raise ValueError(f"has something as its {column} that is not JSON that can be read: {error}") from None
+    if not isinstance(value, list):
+        raise ValueError(f"has something as its {column} that is not a list")
+    return value
+
+
+def _parts(row: Row, groups: int) -> tuple[str, ...]:
+    """Return what each group of a row's evidence says, or nothing."""
+    parts = _listed_value(row, "parts")
+    if not all(isinstance(part, str) for part in parts) or len(parts) not in (0, groups):
+        raise ValueError(f"has parts that are not a list of {counted(groups, 'text')}, one for each piece of evidence")
+    return tuple(parts)
+
+
+def _history(row: Row) -> tuple[tuple[str, str], ...]:
+    """Return the earlier turns of a row's conversation: a list of [question, answer]."""
+    turns = _listed_value(row, "history")
+    if not all(isinstance(turn, list) and len(turn) == 2 and all(isinstance(t, str) for t in turn) for turn in turns):
+        raise ValueError("has a history that is not a list of [question, answer]")
+    return tuple((asked, answered) for asked, answered in turns)
+
+
+def _weight(row: Row) -> float:
+    """Return how often a question is asked, above 0; 1 where the row does not say."""
+    said = _string(row, "weight").strip()
+    try:
+        weight = float(said or 1)
+    except ValueError:
+        weight = 0.0
+    if not 0 < weight < float("inf"):
+        raise ValueError(f"has the weight '{said[:60]}': give a number above 0, or none")
+    return weight
+
+
+def _chunk_ids(row: Row) -> list[str]:
     """Return the ids of chunks that a row names, however they are separated."""
     value = row.get("chunk_id")
     listed = tables_in.listed(value) if isinstance(value, str) else value
@@ -533,7 +565,7 @@ def _chunk_ids(row: Mapping[str, Any]) -> list[str]:
     return [each for each in re.split(r"[\s,;]+", text) if each]
 
 
-def _passage(row: Mapping[str, Any]) -> str:
+def _passage(row: Row) -> str:
     """Return the column with the text of a row's evidence, "" for a row that names its evidence otherwise."""
     if any(str(row.get(column) or "").strip() for column in (*_LISTS, "chunk_id")):
         return ""
@@ -541,172 +573,54 @@ def _passage(row: Mapping[str, Any]) -> str:
     return "" if column in _SURROUNDINGS and any(row.get(each) not in (None, "") for each in _OFFSETS) else column
 
 
-def _looked_up(row: Mapping[str, Any]) -> str:
-    """Return the column whose text is looked up in all documents, "" for a row that names a document."""
-    named = any(row.get(column) not in (None, "") for column in ("document", "corpus_id", *_OFFSETS))
-    return "" if named else _passage(row)
+def _looked_up(row: Row) -> list[list[str]]:
+    """Return the groups of texts that are looked up in all documents, none for a row that names a document."""
+    if QUOTED in row:
+        return [list(group) for group in row[QUOTED]]
+    named = any(row.get(column) not in (None, "") for column in (*_DOCUMENTS[:2], *_OFFSETS))
+    return [[row[column]]] if not named and (column := _passage(row)) else []
 
 
-def _places_of(column: str, text: str, spans: Sequence[Span], *, needs_place: bool) -> Evidence:
-    """Return the places of a passage that was looked up, any of which suffices; without one, no evidence.
-
-    Raises:
-        Refused: it stands everywhere; or nowhere, and `needs_place`.
-
-    """
-    if len(spans) >= PLACES:
-        raise Refused(f"has a {column} that stands {PLACES} times or more in the documents: it tells no place")
-    if needs_place and not spans:
-        raise Refused(
-            f"has a {column} that stands in no document (“{shortened(text, 60)}”), and no answer: add the documents "
-            "that it is from, and import again"
-        )
-    return (tuple(spans),) if spans else ()
-
-
-def _evidence(
-    row: Mapping[str, Any],
-    chunk_ids: Sequence[str],
-    documents: Mapping[str, Document],
-    there: Mapping[str, Sequence[Span]],
-    *,
-    needs_place: bool,
-) -> Evidence:
-    """Return the evidence that a row names; a document alone is none, unless `needs_place`: then it is refused."""
-    if listed := next(filter(None, map(row.get, _LISTS)), None):
-        return _listed(listed, row, documents)
-    if chunk_ids:
-        return tuple((_span({"chunk_id": chunk_id}, documents),) for chunk_id in chunk_ids)
-    if column := _looked_up(row):
-        return _places_of(column, row[column], there[row[column]], needs_place=needs_place)
-    values = {**row, "quote": row[column]} if (column := _passage(row)) else row
-    naming = (*_PLACES_IN_IT, "document", "corpus_id") if needs_place else _PLACES_IN_IT
-    return ((_span(values, documents),),) if any(values.get(column) not in (None, "") for column in naming) else ()
-
-
-def _listed(listed: Any, row: Mapping[str, Any], documents: Mapping[str, Document]) -> Evidence:
-    if isinstance(listed, str):
-        try:
-            listed = tables_in.listed(listed) or parsed(listed)
-        except ValueError as error:
-            raise Refused(f"has evidence that is not JSON that can be read: {error}") from None
-    entries = listed if isinstance(listed, list) else [listed]
-    groups = [entry if isinstance(entry, list) else [entry] for entry in entries]
-    if is_deep(groups):
-        raise Refused(f"has evidence nested more than {NESTED} deep")
-    if not all(group and all(isinstance(member, dict) for member in group) for group in groups):
-        raise Refused("has evidence that is not a list of objects, or of lists of objects")
-    document = {"document": row.get("document") or row.get("corpus_id")}
-    return tuple(
-        tuple(_span(member if member.keys() & _NAMED else member | document, documents) for member in group)
-        for group in groups
-    )
-
-
-def _span(values: Mapping[str, Any], documents: Mapping[str, Document]) -> Span:
-    """Return the place in a document that `values` name.
-
-    Raises:
-        Refused: they name no document, no place in it, or one that does not exist.
-
-    """
-    try:
-        member = _Member.model_validate({key: value for key, value in values.items() if value not in (None, "")})
-    except ValidationError as error:
-        raise Refused(f"names a place that cannot be used: {first_fault(error)}") from None
-    if member.chunk_id and not member.quote:
-        member = _member_of_chunk(member.chunk_id, member.grade)
-    if member.stale:
-        return Span(member.document, member.start or 0, member.end or 0, member.quote, stale=True, grade=member.grade)
-    document = _document(member.document, documents)
-    quote = member.quote.replace("\r\n", "\n")
-    if member.start is None or member.end is None:
-        start, end = only_place(quote, document)
-    elif not 0 <= member.start < member.end <= len(document.text):
-        length = len(document.text)
-        raise Refused(f"names {member.start} to {member.end}: '{document.name}' has characters 0 to {length}")
-    elif quote and document.text[member.start : member.end] != quote:
-        start, end = only_place(quote, document)  # offsets of another parse: the quote decides
-    else:
-        start, end = member.start, member.end
-    return Span(document.id, start, end, document.text[start:end], grade=member.grade)
-
-
-def _member_of_chunk(chunk_id: str, grade: float) -> _Member:
-    """Return the document and place in a chunk's id."""
-    parts = Chunk.parse_id(chunk_id)
-    if parts is None or not _DOCUMENT_ID.fullmatch(parts[0]):
-        raise Refused(f"names the chunk '{chunk_id}', which is not an id of ragviz: give document and quote instead")
-    return _Member.model_validate({"document": parts[0], "start": parts[1], "end": parts[2], "grade": grade})
-
-
-def _document(name: str, documents: Mapping[str, Document]) -> Document:
-    """Return the document of that name or id; else the only one of that file name, in any case or without suffix."""
-    if not name:
-        raise Refused("names a place but no document")
-    name = name.replace("\\", "/")
-    if name in documents:
-        return documents[name]
-    for is_match in (
-        lambda document: document.id == name,
-        lambda document: PurePosixPath(document.name).name == PurePosixPath(name).name,
-        lambda document: PurePosixPath(document.name).stem == name,
-        lambda document: PurePosixPath(document.name).name.casefold() == PurePosixPath(name).name.casefold(),
-    ):
-        matches = [document for document in documents.values() if is_match(document)]
-        if len(matches) == 1:
-            return matches[0]
-        if matches:
-            names = ", ".join(f"'{document.name[:60]}'" for document in matches[:_LISTED])
-            raise Refused(f"names the document '{name}', which may be {names}: give its full name")
-    raise Refused(f"names the document '{name}', which is not in the corpus")
-
-
-def only_place(quote: str, document: Document) -> tuple[int, int]:
-    """Return the only place of `quote` in the document; what does not count is in `quotes.places`.
-
-    Raises:
-        Refused: there is none, or more than one.
-
-    """
-    if not quote.strip():
-        raise Refused(f"names '{document.name}' but no place in it: give start and end, or quote")
-    spots = quotes.places(quote, document.text)
-    if len(spots) == 1:
-        return spots[0]
-    if spots:
-        at = ", ".join(str(start) for start, _ in spots[:3])
-        where = f"{len(spots)} times in '{document.name}' (at {at})"
-        raise Refused(f"has a quote that occurs {where}: make it longer, or give start and end")
-    raise Refused(f"has a quote that is not in '{document.name}' (“{shortened(quote, 60)}”): {_COPY_IT}")
+def _made_id(row: Row, text: str, answer: str, evidence: Evidence, history: Sequence[tuple[str, str]]) -> str:
+    """Return an id by what a row says, the same before and after the document of its passage is added."""
+    if QUOTED in row:
+        return digest("import", text, answer, *(turn for pair in history for turn in pair))
+    groups = _looked_up(row)
+    places = [f"{s.document_id}:{s.start}:{s.end}" for group in evidence for s in group]
+    return digest("import", text, answer, *(groups[0] if groups else places))
 
 
 # From a question to a row
 
 
+def write_questions(questions: Iterable[Question], names: Mapping[str, str], file_format: str) -> bytes:
+    """Write `questions` as "csv" or "jsonl" so that `read_questions` gives them back; `names` are documents' by id.
+
+    Raises:
+        UsageError: another format.
+
+    """
+    rows = [question_row(question, names) for question in questions]
+    if file_format == "jsonl":
+        return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode("utf-8", "replace")
+    if file_format == "csv":
+        return csv_of(COLUMNS, [[row[column] for column in COLUMNS] for row in rows])
+    raise UsageError(f"Questions are written as csv or jsonl, not '{file_format}'.")
+
+
 def question_row(question: Question, names: Mapping[str, str]) -> dict[str, Any]:
     """Return a question as a row of an export, by column; `names` are documents' by id."""
     evidence = [[_member(span, names) for span in group] for group in question.evidence]
-    return {
+    written = {column: getattr(question, column) for column in COLUMNS if hasattr(question, column)}
+    changed = {
         "question": question.text,
-        "answer": question.answer,
-        "status": question.status,
-        "kind": question.kind,
-        "type": question.type,
-        "style": question.style,
         "document": ", ".join(documents_of(question, names)),
         "evidence": evidence,
         "parts": list(question.parts) or "",
         "history": [list(turn) for turn in question.history] or "",
-        "reason": question.reason,
-        "generator": question.generator,
-        "verified_by": question.verified_by,
-        "language": question.language,
         "source_chunks": " ".join(question.source_chunks),
-        "split": question.split,
-        "weight": question.weight,
-        "id": question.id,
     }
+    return {column: {**written, **changed}[column] for column in COLUMNS}
 
 
 def _member(span: Span, names: Mapping[str, str]) -> dict[str, Any]:
@@ -727,14 +641,11 @@ def csv_of(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
 
     A list becomes its JSON, None an empty cell.
     """
+
+    def inert(cell: Any) -> Any:
+        text = json.dumps(cell, ensure_ascii=False) if isinstance(cell, list) else cell
+        return f"'{text}" if isinstance(text, str) and tables_in.DANGEROUS.match(text) else text
+
     out = io.StringIO(newline="")
-    writer = csv.writer(out)
-    writer.writerow(map(_inert, header))
-    for row in rows:
-        texts = (json.dumps(cell, ensure_ascii=False) if isinstance(cell, list) else cell for cell in row)
-        writer.writerow(map(_inert, texts))
+    csv.writer(out).writerows([inert(cell) for cell in row] for row in (header, *rows))
     return out.getvalue().encode("utf-8-sig", "replace")
-
-
-def _inert(cell: Any) -> Any:
-    return f"'{cell}" if isinstance(cell, str) and tables_in.DANGEROUS.match(cell) else cell

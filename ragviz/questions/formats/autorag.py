@@ -11,6 +11,7 @@ from ragviz.documents import tables_in
 from ragviz.questions.formats import quoted
 from ragviz.questions.formats.input_file import InputFile
 from ragviz.questions.formats.set_formats import Choices, Known, Read
+from ragviz.questions.interchange import Row
 
 COLUMNS = ("qid", "query", "generation_gt", "retrieval_gt", "retrieval_gt_contents")
 
@@ -24,12 +25,12 @@ def read(files: Sequence[InputFile], known: Known, _choices: Choices, progress: 
     corpus = {str(row.get("doc_id")): row.get("contents") for _, rows in tables for _, row in rows if "contents" in row}
     asked = next((file for file, rows in tables if any("query" in row for _, row in rows)), files[0])
 
-    def of_row(row: quoted.Row) -> quoted.Quoted:
+    def of_row(row: Row) -> Row:
         texts = [
             tables_in.texts_in(group, "retrieval_gt_contents") for group in _groups(row.get("retrieval_gt_contents"))
         ]
         passages = list(filter(None, texts)) or (_passages(row, corpus) if corpus else [])
-        return quoted.Quoted(row.get("query"), row.get("generation_gt"), passages, str(row.get("qid") or ""))
+        return quoted.asked(row.get("query"), row.get("generation_gt"), passages, str(row.get("qid") or ""))
 
     read = quoted.read(asked.name, quoted.rows_of(asked, ("query",)), of_row, COLUMNS, known, progress)
     if not corpus and any(question.kind == "reference" for question in read.questions):
@@ -46,7 +47,7 @@ def _groups(value: Any) -> list[list[Any]]:
     return [each for each in listed if each] if all(isinstance(each, list) for each in listed) else [listed]
 
 
-def _passages(row: quoted.Row, corpus: Mapping[str, Any]) -> list[list[str]]:
+def _passages(row: Row, corpus: Mapping[str, Any]) -> list[list[str]]:
     """Return the texts of the passages that a row names; ValueError for a group of which none is in the corpus."""
     passages = []
     for group in _groups(row.get("retrieval_gt")):

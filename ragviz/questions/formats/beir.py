@@ -210,10 +210,7 @@ def _notes(queries: _Queries, qrels: Sequence[Judged], others: Sequence[InputFil
 
 def write(outgoing: Outgoing, _format: str) -> Written:
     """Write a .zip of a BEIR folder: every document of the corpus, the questions that are asked, their judgements."""
-    asked = [question for question in outgoing.questions if question.asked]
-    notes = list(judged.lost_words(asked))
-    if left := len(outgoing.questions) - len(asked):
-        notes.append(f"{counted(left, 'rejected or quarantined question', 'is')} left out.")
+    asked, notes = outgoing.asked, (*judged.lost_words(outgoing.asked), *outgoing.left_out)
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         names = {}
@@ -227,7 +224,7 @@ def write(outgoing: Outgoing, _format: str) -> Written:
         for split, rows in _qrels(asked, names).items():
             body = "query-id\tcorpus-id\tscore\n" + "".join(rows)
             archive.writestr(f"qrels/{split}.tsv", body.encode("utf-8", "replace"))
-    return Written(out.getvalue(), "zip", tuple(notes))
+    return Written(out.getvalue(), "zip", notes)
 
 
 def _line(value: Mapping[str, Any]) -> bytes:

@@ -10,6 +10,7 @@ from ragviz.documents import tables_in
 from ragviz.questions.formats import quoted
 from ragviz.questions.formats.input_file import InputFile
 from ragviz.questions.formats.set_formats import Choices, Known, Read
+from ragviz.questions.interchange import Row
 from ragviz.text.untrusted import parsed
 
 COLUMNS = ("input", "expected_output", "expectedoutput", "context", "id")
@@ -21,10 +22,10 @@ def read(files: Sequence[InputFile], known: Known, _choices: Choices, progress: 
     return quoted.read(file.name, quoted.rows_of(file, ("input",)), _quoted, COLUMNS, known, progress)
 
 
-def _quoted(row: quoted.Row) -> quoted.Quoted:
+def _quoted(row: Row) -> Row:
     passages = [(text,) for text in tables_in.texts_in(row.get("context"), "context", "|")]
     expected = row.get("expected_output", row.get("expectedoutput"))
-    return quoted.Quoted(_text_in(row.get("input")), _text_in(expected), passages, str(row.get("id") or ""))
+    return quoted.asked(_text_in(row.get("input")), _text_in(expected), passages, str(row.get("id") or ""))
 
 
 def _text_in(value: Any) -> Any:

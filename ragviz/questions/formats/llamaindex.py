@@ -11,6 +11,7 @@ from ragviz.documents import tables_in
 from ragviz.questions.formats import quoted
 from ragviz.questions.formats.input_file import InputFile
 from ragviz.questions.formats.set_formats import Choices, Known, Read
+from ragviz.questions.interchange import Row
 from ragviz.text.untrusted import is_deep, parsed, storable
 
 COLUMNS = ("query", "query_by", "reference_answer", "reference_answer_by", "reference_contexts", "id", "relevant")
@@ -36,7 +37,7 @@ def read(files: Sequence[InputFile], known: Known, _choices: Choices, progress: 
     return quoted.read(file.name, rows, _quoted, COLUMNS, known, progress)
 
 
-def _rows(whole: dict[str, Any]) -> Iterator[quoted.Row]:
+def _rows(whole: dict[str, Any]) -> Iterator[Row]:
     examples = whole.get("examples")
     for each in examples if isinstance(examples, list) else ():
         yield each if isinstance(each, dict) else {}
@@ -48,7 +49,7 @@ def _rows(whole: dict[str, Any]) -> Iterator[quoted.Row]:
         yield {"id": key, "query": text, "relevant": [passages]}
 
 
-def _quoted(row: quoted.Row) -> quoted.Quoted:
+def _quoted(row: Row) -> Row:
     contexts = [(text,) for text in tables_in.texts_in(row.get("reference_contexts"), "reference_contexts")]
     passages = [*contexts, *filter(None, row.get("relevant") or ())]
-    return quoted.Quoted(row.get("query"), row.get("reference_answer"), passages, str(row.get("id") or ""))
+    return quoted.asked(row.get("query"), row.get("reference_answer"), passages, str(row.get("id") or ""))

@@ -11,32 +11,30 @@ from ragviz.core.stopping import Progress
 from ragviz.questions import interchange
 from ragviz.questions.formats.input_file import InputFile, Problem
 from ragviz.questions.formats.set_formats import Choices, Known, Outgoing, Read, Written
-from ragviz.text.counts import counted
 
 
 def read(files: Sequence[InputFile], known: Known, _choices: Choices, progress: Progress) -> Read:
     """Read questions about documents of the corpus; raises as `interchange.read_questions`."""
     [file] = files[:1]
     documents = {document.name: document for document in known.texts()}
-    imported = interchange.read_questions(file.data(), file.name, documents, progress)
-    problems = [Problem(file.name, row, reason) for row, reason in imported.problems.items()]
-    problems += [Problem(file.name, row, reason, kept=True) for row, reason in imported.repaired.items()]
-    problems.sort(key=lambda problem: problem.row)
-    notes = tuple(filter(None, (imported.warning, imported.unanswerable, *imported.notes)))
+    return as_read(file.name, interchange.read_questions(file.data(), file.name, documents, progress))
+
+
+def as_read(file: str, imported: interchange.Imported) -> Read:
+    """Return what was read of the rows of a file."""
+    problems = [Problem(file, row, reason) for row, reason in imported.problems.items()]
+    problems += [Problem(file, row, reason, kept=True) for row, reason in imported.repaired.items()]
     has_sides = any(question.split for question in imported.questions)
-    return Read(imported.questions, (), tuple(problems), notes, has_sides)
+    ordered = sorted(problems, key=lambda problem: problem.row)
+    return Read(imported.questions, (), tuple(ordered), imported.notes, has_sides)
 
 
 def write(outgoing: Outgoing, file_format: str) -> Written:
     """Write questions as "csv" or "jsonl"; as "qa" those that are asked, with the chunks that hold their evidence."""
     if file_format != "qa":
         return Written(interchange.write_questions(outgoing.questions, outgoing.names, file_format), file_format)
-    asked = [question for question in outgoing.questions if question.asked]
-    notes = []
-    if left := len(outgoing.questions) - len(asked):
-        notes.append(f"{counted(left, 'rejected or quarantined question', 'is')} left out.")
-    rows = [qa_row(question, outgoing.names) for question in asked]
-    return Written(interchange.csv_of(QA, rows), "csv", tuple(notes))
+    rows = [qa_row(question, outgoing.names) for question in outgoing.asked]
+    return Written(interchange.csv_of(QA, rows), "csv", outgoing.left_out)
 
 
 QA = ("question", "ground_truth_answer", "chunk_id", "document")

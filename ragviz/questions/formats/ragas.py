@@ -13,6 +13,7 @@ from ragviz.documents import tables_in
 from ragviz.questions.formats import quoted
 from ragviz.questions.formats.input_file import InputFile
 from ragviz.questions.formats.set_formats import Choices, Known, Outgoing, Read, Written
+from ragviz.questions.interchange import Row
 from ragviz.text.counts import counted
 
 COLUMNS = ("user_input", "reference", "reference_contexts", "synthesizer_name", "query_style", "evolution_type")
@@ -34,7 +35,7 @@ def read(files: Sequence[InputFile], known: Known, _choices: Choices, progress: 
     return quoted.read(file.name, renamed, _quoted, COLUMNS, known, progress)
 
 
-def _quoted(row: quoted.Row) -> quoted.Quoted:
+def _quoted(row: Row) -> Row:
     contexts = tables_in.texts_in(row.get("reference_contexts"), "reference_contexts")
     passages = [(_HOP.sub("", text, count=1).strip(),) for text in contexts]
     made: QuestionType = ""
@@ -43,7 +44,7 @@ def _quoted(row: quoted.Row) -> quoted.Quoted:
         made = "fact"
     elif maker.startswith("multi_hop") and len(passages) > 1:
         made = "bridge"
-    return quoted.Quoted(
+    return quoted.asked(
         row.get("user_input"),
         row.get("reference"),
         list(dict.fromkeys(passages)),
@@ -57,13 +58,10 @@ def _quoted(row: quoted.Row) -> quoted.Quoted:
 
 def write(outgoing: Outgoing, _format: str) -> Written:
     """Write JSONL of `user_input`, `reference`, `reference_contexts`: of alternatives the first, stale ones as kept."""
-    asked = [question for question in outgoing.questions if question.asked]
-    more = sum(any(len(group) > 1 for group in question.evidence) for question in asked)
-    rows = [json.dumps(_row(question), ensure_ascii=False) + "\n" for question in asked]
+    more = sum(any(len(group) > 1 for group in question.evidence) for question in outgoing.asked)
+    rows = [json.dumps(_row(question), ensure_ascii=False) + "\n" for question in outgoing.asked]
     notes = [f"{counted(more, 'question', 'has')} alternative evidence: the first is written."] * (more > 0)
-    if left := len(outgoing.questions) - len(asked):
-        notes.append(f"{counted(left, 'rejected or quarantined question', 'is')} left out.")
-    return Written("".join(rows).encode("utf-8", "replace"), "jsonl", tuple(notes))
+    return Written("".join(rows).encode("utf-8", "replace"), "jsonl", (*notes, *outgoing.left_out))
 
 
 def _row(question: Question) -> dict[str, Any]:

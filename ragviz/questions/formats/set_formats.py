@@ -209,12 +209,23 @@ class Known(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Outgoing:
-    """What is exported: the questions of a set, the documents they are about, and whether the set has a split."""
+    """What is exported: the questions of a set, the documents they are about, and the names of these by id."""
 
     questions: Sequence[Question]
     known: Known
-    has_sides: bool = False
     names: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def asked(self) -> list[Question]:
+        """The questions that are neither rejected nor quarantined."""
+        return [question for question in self.questions if question.asked]
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """How many are, in words; nothing where none is."""
+        count = len(self.questions) - len(self.asked)
+        are = "question is" if count == 1 else "questions are"
+        return (f"{count:,} rejected or quarantined {are} left out.",) if count else ()
 
 
 Reader = Callable[[Sequence[InputFile], Known, Choices, Progress], Read]
