@@ -64,54 +64,48 @@ def upload(corpus: Corpus) -> None:
         )
 
 
-def outcomes(corpus: Corpus) -> None:
-    """Draw the outcome of the newest upload, and of earlier ones with files that still need a decision."""
-    for place, job in enumerate(job_panel.finished_jobs("documents", corpus.id)):
-        if not place or any(waits(path, outcome) for path, outcome in tasks.files_of(job)):
-            outcomes_of(corpus, job)
-
-
 def waits(path: str, outcome: dict[str, Any]) -> bool:
     return outcome["status"] in tasks.WAITING and Path(path).exists()
 
 
 def outcomes_of(corpus: Corpus, job: Job) -> None:
+    """Draw what became of the files of an upload: those that need a decision, the others as a table."""
     files = tasks.files_of(job)
-    fine = [outcome for _, outcome in files if outcome["status"] in ("added", "replaced", "same")]
-    others = [(path, outcome) for path, outcome in files if outcome not in fine]
-    with st.container(border=True):
-        unlocked = sum(o["status"] == "password" and is_unlocked(p, o) for p, o in others)
-        st.markdown(f"**{len(fine) + unlocked} of {wording.counted(len(files), 'file')} read**")
-        confirm_replacing(corpus, job, [(p, o) for p, o in others if o["status"] == "exists"])
-        for path, outcome in others:
-            if outcome["status"] == "password":
-                locked(corpus, job, path, outcome)
-            elif outcome["status"] != "exists":
-                st.markdown(f":orange[✗] **{plain(outcome['name'])}** {plain(outcome['message'])}")
-        for outcome in fine:
-            if outcome["warnings"]:
-                st.markdown(f":orange[▲] {plain(outcome['name'])}: {plain('; '.join(outcome['warnings']))}")
-        if replaced := [outcome["name"] for outcome in fine if outcome["status"] == "replaced"]:
+    others = [(path, each) for path, each in files if each["status"] not in ("added", "replaced", "same")]
+    with notices.closable(f"close-{job.id}", lambda: close(job)):
+        unlocked = sum(each["status"] == "password" and is_unlocked(path, each) for path, each in others)
+        read = len(files) - len(others) + unlocked
+        st.markdown(f"**{read} of {wording.counted(len(files), 'file')} read**")
+        confirm_replacing(corpus, job, [(p, each) for p, each in others if each["status"] == "exists"])
+        for path, each in others:
+            if each["status"] == "password":
+                locked(corpus, job, path, each)
+            elif each["status"] != "exists":
+                st.markdown(f":orange[✗] **{plain(each['name'])}** {plain(each['message'])}")
+        for _, each in files:
+            if each["warnings"]:
+                st.markdown(f":orange[▲] {plain(each['name'])}: {plain('; '.join(each['warnings']))}")
+        if replaced := [each["name"] for _, each in files if each["status"] == "replaced"]:
             evidence_outcome(corpus, ids_of(replaced))
         with st.expander("Show all files", expanded=False):
-            rows = pd.DataFrame([line(outcome) for _, outcome in files])
+            rows = pd.DataFrame(
+                {
+                    "": MARKS[each["status"]],
+                    "File": each["name"],
+                    "Pages": each["pages"] or None,
+                    "Characters": each["characters"],
+                    "Language": language.NAMES.get(each["language"], each["language"]),
+                    "Note": each["message"] or "; ".join(each["warnings"]),
+                }
+                for _, each in files
+            )
             columns = {"": 40, "Characters": COUNT, "Pages": COUNT}
             table.draw(rows, f"files-{job.id}", columns=columns, most=10, alt="Files of the upload")
-        if st.button("Close", key=f"close-{job.id}"):
-            job_panel.dismiss(job)
-            corpora.discard_staged(workspace, Path(job.arguments["folder"]))
-            st.rerun()
 
 
-def line(outcome: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "": MARKS[outcome["status"]],
-        "File": markup.visible(outcome["name"]),
-        "Pages": outcome["pages"] or None,
-        "Characters": outcome["characters"],
-        "Language": language.NAMES.get(outcome["language"], outcome["language"]),
-        "Note": markup.visible(outcome["message"] or "; ".join(outcome["warnings"])),
-    }
+def close(job: Job) -> None:
+    job_panel.dismiss(job)
+    corpora.discard_staged(workspace, Path(job.arguments["folder"]))
 
 
 def confirm_replacing(corpus: Corpus, job: Job, existing: list[tuple[str, dict[str, Any]]]) -> None:
@@ -119,10 +113,12 @@ def confirm_replacing(corpus: Corpus, job: Job, existing: list[tuple[str, dict[s
     if not staged_files:
         return
     names = ", ".join(plain(name) for name, _ in staged_files[:5]) + (" …" if len(staged_files) > 5 else "")
+    sets = anchored(corpus, frozenset(ids_of([outcome["name"] for _, outcome in existing])))
+    asking = wording.counted(sum(each.found + each.stale for each in sets), "question")
     st.markdown(
         f"{wording.counted(len(staged_files), 'file')} with the name of a document but other content: {names}. "
-        f"{evidence_at_stake(corpus, [outcome['name'] for _, outcome in existing])} Indexes keep the old text until "
-        "they are updated."
+        f"Evidence of {asking} is there: it moves to where its exact text is in the new file; a question whose text is "
+        "missing is set aside. Indexes keep the old text until they are updated."
     )
     label, button = f"Replace {wording.counted(len(staged_files), 'document')}", f"replace-{job.id}"
     if st.button(label, key=presses.key(button)):
@@ -138,19 +134,6 @@ def ids_of(names: Collection[str]) -> list[str]:
     return [d.id for d in documents if d.name in names]
 
 
-def evidence_at_stake(corpus: Corpus, names: Collection[str]) -> str:
-    """Say how many questions have evidence in documents that a file is to replace, and what becomes of it."""
-    sets = anchored(corpus, frozenset(ids_of(names)))
-    if not sets:
-        return "No question has its evidence there."
-    number = sum(each.found + each.stale for each in sets)
-    have = "question has" if number == 1 else "questions have"
-    return (
-        f"{number:,} {have} evidence there: it moves to where its exact text is in the new file; where that is "
-        "missing it becomes stale, and the question is set aside: no run asks it until its evidence is mended."
-    )
-
-
 @cache.kept(32, also=lambda corpus, _: [each.id for each in store.sets.all(corpus.id)])
 def anchored(corpus: Corpus, ids: frozenset[str]) -> list[authoring.Anchored]:
     """Return the questions with evidence in documents, which may be deleted, counted by set."""
@@ -160,14 +143,10 @@ def anchored(corpus: Corpus, ids: frozenset[str]) -> list[authoring.Anchored]:
 def evidence_outcome(corpus: Corpus, ids: Sequence[str]) -> None:
     """Draw what became of the evidence in documents that were replaced, with links to mend it."""
     sets = anchored(corpus, frozenset(ids))
-    if not sets:
-        st.caption("No question has its evidence in what was replaced.")
-        return
     found, stale = sum(each.found for each in sets), sum(each.stale for each in sets)
-    lost = f"stale for {wording.counted(stale, 'question')}, which no run asks until it is mended" if stale else ""
     st.markdown(
-        f"{':orange[▲]' if stale else ':blue[●]'} Evidence in what was replaced: found again by its exact text for "
-        f"{wording.counted(found, 'question')}, {lost or 'stale for none'}."
+        f"{':orange[▲]' if stale else ':blue[●]'} Evidence in what was replaced: found again for "
+        f"{wording.counted(found, 'question')}, stale for {stale or 'none'}."
     )
     with st.container(horizontal=True, gap="small"):
         for each in sets:
@@ -217,7 +196,6 @@ def locked(corpus: Corpus, job: Job, path: str, outcome: dict[str, Any]) -> None
 
 def documents_table(corpus: Corpus, documents: list[DocumentInfo]) -> None:
     unread = sum(d.status == "error" for d in documents)
-    warned = sum(bool(d.warnings) for d in documents)
     rows = pd.DataFrame(
         {
             "Document": [d.name for d in documents],
@@ -229,12 +207,10 @@ def documents_table(corpus: Corpus, documents: list[DocumentInfo]) -> None:
             "Id": [d.id for d in documents],
         }
     )
-    shown = rows if rows["Notes"].any() else rows.drop(columns="Notes")
-    parts = [wording.counted(len(documents), "document"), f"{unread} not read" * bool(unread)]
-    parts.append(f"{warned} with warnings" * bool(warned))
-    above = table.row_above("documents", " · ".join(filter(None, parts)))
+    count = wording.counted(len(documents), "document")
+    above = table.row_above("documents", f"{count} · {unread} not read" if unread else count)
     table.draw(
-        shown,
+        rows if rows["Notes"].any() else rows.drop(columns="Notes"),
         "documents",
         alt=f"Documents of {corpus.name}",
         above=above,
@@ -286,7 +262,16 @@ def opened_document(corpus: Corpus, info: DocumentInfo) -> None:
     indexes = [i for i in store.indexes.all(corpus.id) if info.id in i.documents and i.build]
     left, right = st.columns([3, 1], gap="medium")
     with right:
-        facts(info)
+        words = [
+            wording.counted(info.pages, "page") if info.pages else "",
+            wording.counted(info.characters, "character"),
+            language.NAMES.get(info.language, info.language),
+            wording.size_words(info.size),
+            _READ_AS.get(info.media_type, info.media_type),
+        ]
+        st.caption(" · ".join(plain(word) for word in words if word))
+        for warning in info.warnings:
+            st.warning(plain(warning))
         names = [i.name for i in indexes]
         name = address.choose("Show chunks of index", names, "index") if names else None
         st.download_button(
@@ -297,19 +282,6 @@ def opened_document(corpus: Corpus, info: DocumentInfo) -> None:
 
 
 _READ_AS = {kind.media_type: kind.title.partition(" ")[2] for kind in KINDS.values()}
-
-
-def facts(info: DocumentInfo) -> None:
-    words = [
-        wording.counted(info.pages, "page") if info.pages else "",
-        wording.counted(info.characters, "character"),
-        language.NAMES.get(info.language, info.language),
-        wording.size_words(info.size),
-        _READ_AS.get(info.media_type, info.media_type),
-    ]
-    st.caption(" · ".join(plain(word) for word in words if word))
-    for warning in info.warnings:
-        st.warning(plain(warning))
 
 
 def text(document: Document, index: IndexInfo | None) -> None:
@@ -371,6 +343,8 @@ with heading.header("Documents", f"The documents of {corpus.name}, and problems 
     ):
         address.go_to("index", corpus=corpus.name)
 upload(corpus)
-outcomes(corpus)
+for place, job in enumerate(job_panel.finished_jobs("documents", corpus.id)):  # the newest, and what needs a decision
+    if not place or any(waits(path, outcome) for path, outcome in tasks.files_of(job)):
+        outcomes_of(corpus, job)
 if documents:
     documents_table(corpus, documents)

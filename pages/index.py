@@ -1,6 +1,6 @@
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,12 +11,12 @@ from ragviz.core.configuration import NO_EMBEDDER, REMOTE, IndexConfig, IndexInf
 from ragviz.core.document import Chunk, Corpus, DocumentInfo
 from ragviz.core.errors import RagvizError, UsageError
 from ragviz.core.fields import fields_of
+from ragviz.core.job import NewJob
 from ragviz.index import chunking, damage, deletion, indexing, prefixes
 from ragviz.index import preview as cutting
 from ragviz.index.chunking import CHUNKERS
 from ragviz.models import embedding, tokenizer, weights
 from ragviz.report import plots
-from ragviz.retrieval import rerankers
 from ragviz.retrieval import search as searcher
 from ragviz.retrieval.retrievers import language_warning, needs, offered
 from ragviz.service import index_verbs
@@ -25,8 +25,9 @@ from ragviz.text.markup import plain, without_middle
 from ragviz.ui import address, cache, frame, job_panel, passages, presses, wording
 from ragviz.ui.kit import figure, form, heading, inputs, notices, tiles
 
-HITS = 5  # of each retriever; the others open on demand
+HITS = 5  # of each retriever; as many again open on demand
 VECTORS = ["hnsw", "int8_hnsw", "flat"]
+BUILDING = (("m", 2, 128), ("ef_construction", 8, 1000))  # numbers of an approximate index, with their range
 
 workspace = frame.begin()
 store = workspace.store
@@ -66,21 +67,17 @@ def choices() -> tuple[str, dict[str, Any]]:
 
 
 def elasticsearch_options() -> dict[str, Any]:
-    def bound_number(name: str, default: int, low: int, high: int) -> dict[str, Any]:
-        return address.bound(name, default, address.number_within(low, high), f"{low:,} to {high:,}")
-
     with st.expander("Elasticsearch options"):
         kind = st.selectbox(
             "Vector index", VECTORS,
             **address.bound("es-type", VECTORS[0], address.one_of(VECTORS), f"one of {', '.join(VECTORS)}"),
             help="hnsw: approximate, on floats. int8_hnsw: a quarter of the memory, misses more. flat: exact, slower.",
         )  # fmt: skip
-        left, right = st.columns(2)
-        flat = kind == "flat"
-        m = left.number_input("m", 2, 128, disabled=flat, **bound_number("es-m", OPTIONS["m"], 2, 128))
-        ef_bound = bound_number("es-ef", OPTIONS["ef_construction"], 8, 1000)
-        ef = right.number_input("ef_construction", 8, 1000, disabled=flat, **ef_bound)
-    return {"type": kind, "m": int(m), "ef_construction": int(ef)}
+        given = {"type": kind}
+        for column, (name, low, high) in zip(st.columns(2), BUILDING, strict=True):
+            of = address.bound(f"es-{name}", OPTIONS[name], address.number_within(low, high), f"{low:,} to {high:,}")
+            given[name] = int(column.number_input(name, low, high, disabled=kind == "flat", **of))
+    return given
 
 
 # The preview
@@ -112,8 +109,7 @@ def preview(documents: Sequence[DocumentInfo], config: IndexConfig) -> None:
     limit = tokenizer.text_tokens_of(config.embedder)
     lengths = np.array([chunk.tokens for chunk in chunks])
     speed = cutting.speed_of(workspace, config.embedder)
-    extent = cutting.extent(documents, sampled, cuts, embeds=bool(config.embedder), speed=speed)
-    estimate(extent, bool(config.embedder))
+    estimate(cutting.extent(documents, sampled, cuts, embeds=bool(config.embedder), speed=speed), bool(config.embedder))
     if limit is not None and (too_long := int((lengths > limit).sum())):
         st.warning(
             f"{too_long} of {len(chunks)} previewed chunks are longer than the {limit} tokens that the embedder reads: "
@@ -189,20 +185,16 @@ def card(info: IndexInfo) -> None:
     if broken:
         title = "Not here" if damage.may_be_elsewhere(workspace, info) else "Damaged"
         st.markdown(f":red[▲] **{title}**: {plain(broken)}. Rebuilding it embeds nothing again.")
-    new, changed, removed = indexing.stale(workspace, info)
-    changes = [
-        f"{len(part)} {word}" for part, word in ((new, "new"), (changed, "changed"), (removed, "removed")) if part
-    ]
+    parts = zip(indexing.stale(workspace, info), ("new", "changed", "removed"), strict=True)
+    changes = [f"{len(part)} {word}" for part, word in parts if part]
     short = without_middle(info.name, 40)
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         if changes or broken or info.status == "failed":
             label = "Rebuild" if broken else f"Update: {', '.join(changes)}" if info.build else "Build"
-            going = job_panel.active_job("index", corpus.id, name=info.name) is not None
+            active = job_panel.active_job("index", corpus.id, name=info.name)
             kind = "primary" if info.build and (changes or broken) else "secondary"
-            if st.button(
-                "Building…" if going else label, key=presses.key(f"update-{info.id}"), type=kind, disabled=going
-            ):
-                build(f"update-{info.id}", info.name)
+            new = partial(build, info.name)
+            job_panel.button(label, f"update-{info.id}", new, active=active, going="Building…", kind=kind)
         if info.build and not broken and not unknown:
             if has_questions:
                 address.link("run", f"Make a run on {short}", index=info.name)
@@ -240,11 +232,13 @@ def bytes_of(info: IndexInfo) -> int:
     return workspace.index(info).size()
 
 
-def build(button: str, name: str, given: Mapping[str, Any] | None = None) -> None:
+def build(name: str, given: Mapping[str, Any] | None = None) -> NewJob:
+    """Return the job that builds an index, of a free name where its choices are `given`."""
+    if given is not None and store.indexes.find(name) and job_panel.active_job("index", corpus.id, name=name) is None:
+        raise UsageError(f"There is already an index called “{name}”: choose another name, or update it.")
     new = index_verbs.build(workspace, corpus, name, given)
     address.put(index=name)
-    job_panel.submit(button, new)
-    st.rerun()
+    return new
 
 
 def last_build() -> None:
@@ -306,30 +300,13 @@ def search() -> None:
     if query != st.session_state.get("searched") and (reason := asks_others(info.config.embedder)):
         st.caption(f"{reason} Press *Search*.")
         return
-    reranker = rerankers.NONE
-    if len(of_search := reranking(info.config)) > 1:
-        reranker = st.segmented_control(
-            "Rerank the first 50", of_search, default=rerankers.NONE, required=True,
-            key=f"search-reranker-{len(of_search)}",
-        )  # fmt: skip
     for column, retriever in zip(st.columns(len(retrievers), gap="medium"), retrievers, strict=True):
         with column, notices.errors_shown():
-            st.markdown(f"**{retriever if reranker == rerankers.NONE else f'{retriever} + {reranker}'}**")
+            st.markdown(f"**{retriever}**")
             loading = "; the first search loads the embedder" * ("embedder" in needs(retriever))
             with st.spinner(f"Searching{loading}"):
-                hits_found = results(info, query, retriever, reranker)
+                hits_found = results(info, query, retriever)
             hits(hits_found)
-
-
-def reranking(config: IndexConfig) -> list[str]:
-    """Return the rerankers of a search: those that need no name and no paid call."""
-    names = [rerankers.NONE]
-    for name, spec in rerankers.RERANKERS.items():
-        if spec.takes != "required" and not spec.asks:
-            with suppress(UsageError):
-                rerankers.check_offered(config, name)
-                names.append(name)
-    return names
 
 
 def ask() -> None:
@@ -347,23 +324,18 @@ def asks_others(embedder: str) -> str:
 
 
 @cache.kept(64, also=lambda index, *_: (index.corpus_id,))
-def results(index: IndexInfo, query: str, way: str, reranker: str) -> list[searcher.ChunkHit]:
-    return searcher.search(workspace, index, query, way, 10, reranker)
+def results(index: IndexInfo, query: str, way: str) -> list[searcher.ChunkHit]:
+    return searcher.search(workspace, index, query, way, 2 * HITS)
 
 
 def hits(matches: Sequence[searcher.ChunkHit]) -> None:
     if not matches:
         st.caption("No results.")
     best = max((f.hit.score for f in matches), default=1.0)
-    chunks(matches[:HITS], best)
-    if more := matches[HITS:]:
-        with st.expander(f"{len(more)} more"):
-            chunks(more, best)
-
-
-def chunks(matches: Sequence[searcher.ChunkHit], best: float) -> None:
-    for each in matches:
-        with st.container(border=True, gap="xsmall"):
+    first = st.container()
+    more = st.expander(f"{len(matches) - HITS} more") if len(matches) > HITS else first
+    for place, each in enumerate(matches):
+        with first if place < HITS else more, st.container(border=True, gap="xsmall"):
             st.html(markup.score_bar(each.hit.rank, each.hit.score, best))
             if each.chunk is None:
                 st.caption("Its document was deleted.")
@@ -380,11 +352,8 @@ def new_index() -> None:
         going = job_panel.active_job("index", corpus.id, config=asdict(config))
         if going is not None:
             st.caption(f"{plain(going.title)} is in progress with these settings; change one to build another index.")
-        idle = bool(name) and going is None
-        if st.button("Build index", type="primary", disabled=not idle, key=presses.key("build-index")):
-            if store.indexes.find(name) and job_panel.active_job("index", corpus.id, name=name) is None:
-                raise UsageError(f"There is already an index called “{name}”: choose another name, or update it.")
-            build("build-index", name, given)
+        new = partial(build, name, given)
+        job_panel.button("Build index", "build-index", new, active=going, disabled=not name, kind="primary")
     with right, notices.errors_shown():
         if warning := language_warning(config, documents):
             st.warning(plain(warning))

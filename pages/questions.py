@@ -2,16 +2,13 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 
-import pandas as pd
 import streamlit as st
 
 from ragviz.analysis.evaluate import KIND_TITLES
 from ragviz.core.question import SIDES, Question
 from ragviz.core.question_set import QuestionSet
-from ragviz.judging import banks
 from ragviz.models import requests
 from ragviz.questions import without_model
-from ragviz.questions.sets import import_banks
 from ragviz.text.markup import plain
 from ragviz.ui import (
     address,
@@ -29,12 +26,7 @@ from ragviz.ui import (
     versions_tab,
     wording,
 )
-from ragviz.ui.kit import heading, notices, table, tiles
-
-BANKS = f"""The public format: `{banks.SHAPE}`
-
-The id is a question's id. The lists have equal lengths: key information, the question about it, and its answer from
-the reference ("无法推断" where the reference does not answer it). Runs judged afterwards use these questions."""
+from ragviz.ui.kit import heading, notices, tiles
 
 unsaved.keep()
 workspace = frame.begin()
@@ -69,8 +61,11 @@ def set_tiles(question_set: QuestionSet, names: dict[str, str]) -> None:
     paid = store.payments.of(question_set.id)
     note += f" · {wording.counted(paid.calls, 'model call')}" if paid.calls else ""
     note += f", {requests.dollars(paid.dollars)} paid" if paid.dollars else ""  # none without a price
-    said = [f"{by_status[status]:,}\u00a0{status}" for status in ("proposed", "rejected", "quarantined")]
-    judged = ", ".join(said if by_status["quarantined"] else said[:2])
+    judged = ", ".join(
+        f"{by_status[status]:,}\u00a0{status}"
+        for status in ("proposed", "rejected", "quarantined")
+        if by_status[status] or status != "quarantined"
+    )
     counted = [f"{by_kind[kind]:,} {words}" for kind, words in KIND_TITLES.items() if by_kind[kind]]
     told = " · ".join(words.replace(" ", "\u00a0") for words in counted)
     with tiles.row():
@@ -105,33 +100,6 @@ def next_step(question_set: QuestionSet) -> None:
         used = job.arguments["index"] if job and job.result.get("questions") == question_set.name else None
         name = used if used in {info.name for info in indexes} else None
         address.go_to("run", corpus=corpus.name, index=name, set=question_set.name)
-
-
-def bring_banks(question_set: QuestionSet) -> None:
-    left, right = st.columns([3, 2], gap="medium")
-    with left, st.form("import-banks", clear_on_submit=False):
-        st.markdown(f"**RAGQuestEval banks** for {plain(question_set.name)}")
-        file = st.file_uploader("JSON", type=["json"], key="banks-file")
-        if st.form_submit_button("Import banks") and file:
-            with notices.errors_shown():
-                imported = import_banks(workspace, question_set, file.getvalue())
-                st.session_state["imported-banks"] = (question_set.name, len(imported.banks), imported.problems)
-                st.rerun()
-    with right:
-        st.markdown(BANKS)
-
-
-def banks_outcome() -> None:
-    if "imported-banks" not in st.session_state:
-        return
-    name, count, problems = st.session_state["imported-banks"]
-    with notices.closable("close-banks", lambda: st.session_state.pop("imported-banks")):
-        st.markdown(f"**{wording.counted(count, 'bank')} imported for the questions of {plain(name)}**")
-        if problems:
-            st.markdown(f":orange[▲] {wording.counted(len(problems), 'item')} skipped")
-            columns = {"Reason": table.text("large")}
-            rows = pd.DataFrame({"Reason": problems})
-            table.draw(rows, "bank-problems", alt="Items skipped", columns=columns, most=4, lines=2)
 
 
 def manage(question_set: QuestionSet) -> None:
@@ -181,7 +149,6 @@ if not sets:
     address.chosen("set", [], noun="question set")
 unsaved.show_orphaned(store)
 import_tab.outcome(corpus, question_set.name if sets else "")
-banks_outcome()
 generation_tab.newest(corpus.id)
 questions = cache.questions_in(question_set) if sets else []
 edited = question_to_edit(question_set.id if sets else "", questions)
@@ -201,7 +168,7 @@ TABS: dict[str, Callable[[], object]] = {  # in order; those of `NEEDS_SET` need
     "Write": lambda: question_editor.edit(
         corpus, question_set if sets else None, question_set.name if sets else free_name(), None
     ),
-    "Import": lambda: (import_tab.show(corpus, free_name()), bring_banks(question_set) if sets else None),
+    "Import": lambda: import_tab.show(corpus, free_name()),
     "Find evidence": lambda: evidence_finder.show(corpus, question_set, questions, names),
     "Split": lambda: split_tab.show(question_set, questions),
     "Real questions": lambda: asked_tab.show(corpus, question_set),

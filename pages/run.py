@@ -9,8 +9,8 @@ from ragviz.core.configuration import REMOTE, IndexInfo, Run, RunConfig
 from ragviz.core.digests import digest
 from ragviz.core.errors import RagvizError, UsageError
 from ragviz.core.fields import Field, fields_of
+from ragviz.core.job import NewJob
 from ragviz.core.question_set import QuestionSet
-from ragviz.index import indexing
 from ragviz.jobs import queue
 from ragviz.metrics.answers import ANSWER_METRICS, measured
 from ragviz.questions import splits
@@ -205,37 +205,11 @@ def read(field: Field, text: str) -> Any:
     return value
 
 
-def all_choices(
-    indexes: list[IndexInfo], sets: list[QuestionSet], start: RunConfig
-) -> tuple[dict[str, Any], float | None]:
-    """Draw all choices of a run, those of `start` at first; the defaults can be run at once."""
-    if start.model in TARGETS:  # no model of that name can answer or judge
-        start = replace(start, model="", judge="")
-    with st.container(border=True):
-        values = retrieving(indexes, sets, start)
-    with st.container(border=True):
-        values |= answering(start)
-    with st.container(border=True):
-        judge, dollars = judging(start, values["answerer"], pays=pays_to_rank(values))
-        values |= judge
-    return values, dollars
-
-
-def changed_choices(start: RunConfig, config: RunConfig) -> list[str]:
-    """Return the names of the choices that differ from those of the preset, where both use them; models aside."""
-    before, after = asdict(start), asdict(config)
-    compared = [*fields_in("ask"), *fields_in("retrieve", "answer", without=("model",))]
-    return [f.label for f in compared if f.counts(before) and f.counts(after) and before[f.name] != after[f.name]]
-
-
 def pays_to_rank(values: Mapping[str, Any]) -> bool:
     """Return whether an endpoint embeds the questions or reranks, whose calls may cost money."""
-    kind = rerankers.parsed(values.get("reranker", rerankers.NONE))[0]
-    if kind in rerankers.RERANKERS and rerankers.RERANKERS[kind].asks:
-        return True
-    return "embedder" in needs(values["retriever"]) and store.indexes.get(values["index"]).config.embedder.startswith(
-        REMOTE
-    )
+    embedder = store.indexes.get(values["index"]).config.embedder
+    embeds = "embedder" in needs(values["retriever"]) and embedder.startswith(REMOTE)
+    return embeds or bool(rerankers.model_of(values["reranker"]))
 
 
 def naming(config: RunConfig) -> str:
@@ -280,8 +254,9 @@ def cost(config: RunConfig) -> None:
                 st.session_state["forecasts"][key] = running.foresee(workspace, config)
                 st.rerun()
     st.caption(duration_words(config, index, n))
-    if reads := reranked_words(config, index, n):
-        st.caption(reads)
+    if rerankers.spec_of(config.reranker) is not None:
+        pairs = wording.counted(n * min(config.rerank_depth, index.chunks), "chunk")
+        st.caption(f"Reranking: {pairs} to compare with their questions at most.")
     if config.split or config.limit:
         st.caption(f"{config.split or 'Asked'}: {n:,} of {wording.counted(asked_count(question_set, ''), 'question')}.")
     caveats(question_set, index, config.split)
@@ -311,22 +286,6 @@ def duration_words(config: RunConfig, index: IndexInfo, questions: int) -> str:
     return f"{doing}: about {wording.duration(seconds)}{loads}{' and to embed chunks' if embeds else ''}."
 
 
-def reranked_words(config: RunConfig, index: IndexInfo, questions: int) -> str:
-    """Return what a run's reranker reads at most, and how long the vectors that it computes take; "" without one."""
-    spec = rerankers.spec_of(config.reranker)
-    if spec is None:
-        return ""
-    pairs = questions * min(config.rerank_depth, index.chunks)
-    words = f"Reranking: {wording.counted(pairs, 'chunk')} to compare with their questions at most"
-    if not spec.embeds:
-        return f"{words}."
-    texts = min(pairs, index.chunks)
-    embedder = rerankers.parsed(config.reranker)[1] or index.config.embedder
-    seconds = stored_calls.duration(store.cache("rate"), indexing.chunks_by(embedder), texts)
-    took = "" if seconds is None else f", {wording.duration(seconds)} at the speed of earlier builds"
-    return f"{words}; {wording.counted(texts, 'text')} of chunks to embed{took}."
-
-
 def unfinished(runs: list[Run], active: Collection[str]) -> None:
     interrupted = [run for run in runs if run.status != "done" and run.name not in active]
     if not interrupted:
@@ -343,14 +302,15 @@ def unfinished(runs: list[Run], active: Collection[str]) -> None:
                 asks = run.config.model or run.config.judge or rerankers.model_of(run.config.reranker)
                 if asks or budget.last_budget(run) is not None:
                     dollars = budget.field_of_run(run, f"more-{run.id}")
-                if st.button("Resume", key=presses.key(f"go-on-{run.id}")):
-                    begin_run(f"go-on-{run.id}", run.name, run.config, dollars)
+                job_panel.button("Resume", f"go-on-{run.id}", partial(made, run.name, run.config, dollars))
 
 
-def begin_run(button: str, name: str, config: RunConfig, dollars: float | None) -> None:
+def made(name: str, config: RunConfig, dollars: float | None, *, is_new: bool = False) -> NewJob:
+    if is_new and store.runs.find(name) and job_panel.active_job("run", corpus.id, name=name) is None:
+        raise UsageError(f"There is already a run called “{name}”: choose another name.")
+    new = run_verbs.make(workspace, name, config, dollars)
     st.session_state.pop("run-name-suggested", None)
-    job_panel.submit(button, run_verbs.make(workspace, name, config, dollars))
-    st.rerun()
+    return new
 
 
 def outcome() -> None:
@@ -398,12 +358,23 @@ with left:
     changed = st.container()
     earlier = next((run for run in runs if run.name == preset), None)
     start = earlier.config if earlier else RunConfig("", "")
-    values, dollars = all_choices(indexes, sets, changed_by_address(start))
-    config = RunConfig(**values)
-    if names and (changes := changed_choices(start, config)):
+    shown = changed_by_address(start)
+    if shown.model in TARGETS:  # no model of that name can answer or judge
+        shown = replace(shown, model="", judge="")
+    with st.container(border=True):
+        values = retrieving(indexes, sets, shown)
+    with st.container(border=True):
+        values |= answering(shown)
+    with st.container(border=True):
+        judge, dollars = judging(shown, values["answerer"], pays=pays_to_rank(values))
+    config = RunConfig(**values, **judge)
+    before, after = asdict(start), asdict(config)
+    compared = [*fields_in("ask"), *fields_in("retrieve", "answer", without=("model",))]
+    changes = [f.label for f in compared if f.counts(before) and f.counts(after) and before[f.name] != after[f.name]]
+    if names and changes:
         changed.caption(f"Changed from {plain(preset or '')}: {', '.join(changes)}.")
 with right:
-    of_run = {name: value for name, value in values.items() if name not in ("index", "questions")}
+    of_run = {name: value for name, value in (values | judge).items() if name not in ("index", "questions")}
     resolved, refusal = None, None
     try:
         of = store.indexes.get(config.index), store.sets.get(config.questions)
@@ -414,15 +385,11 @@ with right:
         with st.container(width="stretch"):
             name = naming(config)
         going = job_panel.active_job("run", corpus.id, config=asdict(resolved)) if resolved else None
-        idle = bool(name) and going is None
-        start_it = st.button("Run", type="primary", disabled=not idle, key=presses.key("make-run"))
+        off = not name or resolved is None
+        new = partial(made, name, resolved or config, dollars, is_new=True)
+        job_panel.button("Run", "make-run", new, active=going, disabled=off, kind="primary")
     if going is not None:
         st.caption(f"{plain(going.title)} is in progress with these settings; change one to start another run.")
-    if start_it and resolved is not None:
-        with notices.errors_shown():
-            if store.runs.find(name) and job_panel.active_job("run", corpus.id, name=name) is None:
-                raise UsageError(f"There is already a run called “{name}”: choose another name.")
-            begin_run("make-run", name, resolved, dollars)
     if resolved is None:
         st.warning(plain(str(refusal)))
     else:

@@ -65,26 +65,20 @@ def values() -> pd.DataFrame:
 
 
 def part(title: str, address: str, key: str, verb: str = "Test") -> None:
+    """Draw where a part is, with the button that tests it; without a `key` there is nothing to test."""
     with st.container(border=True, height="stretch"):
         heading.section(title)
         st.caption(plain(address))
-        if st.button(verb, key=f"test-{key}"):
+        if key and st.button(verb, key=f"test-{key}"):
             with notices.errors_shown(), st.spinner("Testing"):
                 started = time.perf_counter()
                 words = connections.PARTS[key](workspace)
-                took = (
-                    "" if key == "model" else f" · {time.perf_counter() - started:.2f} s"
-                )  # a model's sentence has its own
+                seconds = time.perf_counter() - started
+                took = "" if key == "model" else f" · {seconds:.2f} s"  # a model's sentence has its own
                 st.markdown(f":blue[●] {plain(words)}{took}")
 
 
 # What is typed here
-
-
-FIELDS = {
-    "openai_base_url": "OPENAI_BASE_URL", "model": "RAGVIZ_MODEL", "judge": "RAGVIZ_JUDGE",
-    "openai_api_key": "OPENAI_API_KEY", "model_concurrency": "RAGVIZ_MODEL_CONCURRENCY",
-}  # fmt: skip
 
 
 def endpoint() -> None:
@@ -102,7 +96,6 @@ def endpoint() -> None:
         judge = two.text_input(
             "Judge model", settings.judge, placeholder="the same model", max_chars=200, key=f"typed-judge-{turn}"
         )
-        one, two = st.columns(2)
         key = one.text_input(
             "API key", "", type="password", key=f"typed-key-{turn}", max_chars=500,
             placeholder="not set" if settings.openai_api_key is None else shown("key", settings.openai_api_key),
@@ -117,46 +110,40 @@ def endpoint() -> None:
             "The key is never stored, logged or shown again beyond its last four characters."
         )
         if st.form_submit_button("Apply", type="primary"):
-            values = {
-                "openai_base_url": url,
-                "model": model,
-                "judge": judge,
-                "model_concurrency": str(int(concurrency)),
-            }
-            use({FIELDS[name]: value.strip() for name, value in values.items()}, key.strip())
+            given = {"OPENAI_BASE_URL": url, "RAGVIZ_MODEL": model, "RAGVIZ_JUDGE": judge}
+            given["RAGVIZ_MODEL_CONCURRENCY"] = str(int(concurrency))
+            with notices.errors_shown():
+                use({alias: value.strip() for alias, value in given.items()}, key.strip())
     if typed() and st.button("Reset to the environment", type="tertiary"):
         restore(typed() | mark(()))
         typed().clear()
         reopen()
 
 
-def in_use() -> dict[str, str]:
-    """Return the endpoint's current values by variable, without the key."""
-    return {alias: str(getattr(settings, name) or "") for name, alias in FIELDS.items() if name != "openai_api_key"}
-
-
 def use(values: dict[str, str], key: str) -> None:
     """Apply the values that differ; a key only when one was typed, and none after a change of address."""
-    now = in_use()
-    as_shown = now | {"OPENAI_BASE_URL": addresses.shown(now["OPENAI_BASE_URL"])}  # without its password
+    as_shown = {
+        "OPENAI_BASE_URL": addresses.shown(settings.openai_base_url or ""),  # without its password
+        "RAGVIZ_MODEL": settings.model,
+        "RAGVIZ_JUDGE": settings.judge,
+        "RAGVIZ_MODEL_CONCURRENCY": str(settings.model_concurrency),
+    }
     changed = {alias: value for alias, value in values.items() if value != as_shown[alias]}
+    url = changed.get("OPENAI_BASE_URL", "")
+    if addresses.HIDDEN in url:
+        raise UsageError(f"{addresses.HIDDEN} stands for a part of the changed base URL: type the whole address.")
+    if url and not url.startswith(("http://", "https://")):
+        raise UsageError("The base URL must begin with http:// or https://.")
     dropped = "OPENAI_BASE_URL" in changed and not key and settings.openai_api_key is not None
     if key or dropped:
         changed["OPENAI_API_KEY"] = key
     before = {alias: os.environ.get(alias) for alias in changed}
-    if addresses.HIDDEN in changed.get("OPENAI_BASE_URL", ""):
-        st.error(f"The base URL was changed, and {addresses.HIDDEN} stands for a part of it: type the whole address.")
-        return
-    if (url := changed.get("OPENAI_BASE_URL")) and not url.startswith(("http://", "https://")):
-        st.error("The base URL must begin with http:// or https://.")
-        return
     restore({alias: value or None for alias, value in changed.items()} | mark([*typed(), *changed]))
     try:
         config.settings()
-    except RagvizError as error:
+    except RagvizError:
         restore(before | mark(typed()))
-        st.error(plain(str(error)))
-        return
+        raise
     for alias, value in before.items():
         typed().setdefault(alias, value)
     if dropped:
@@ -234,28 +221,19 @@ def priced(rows: pd.DataFrame) -> dict[str, tuple[float, float]]:
 
 
 heading.header("Settings", "What ragviz is connected to, and the source of each value.")
-columns = st.columns(2)
-with columns[0]:
+with st.grid(2, min_column_width=340):
     part("Store", workspace.store.address, "store")
-with columns[1]:
     if settings.elasticsearch_url:
         part("Elasticsearch", addresses.shown(settings.elasticsearch_url), "index")
     else:
-        with st.container(border=True, height="stretch"):
-            heading.section("Index")
-            st.caption("Local files, exact search. Set ELASTICSEARCH_URL to use Elasticsearch.")
-columns = st.columns(2)
-with columns[0]:
+        part("Index", "Local files, exact search. Set ELASTICSEARCH_URL to use Elasticsearch.", "")
     part("Embedder", settings.embedder, "embedder")
-with columns[1]:
     if settings.model_configured:
         where = addresses.shown(settings.openai_base_url or "") or "the OpenAI API"
         judge = f", judge {settings.judge}" if settings.judge else ""
         part("Model", f"{settings.model}{judge} at {where}", "model", "Test the connection")
     else:
-        with st.container(border=True, height="stretch"):
-            heading.section("Model")
-            st.caption("None: questions and answers are extractive. Enter an address or a key below.")
+        part("Model", "None: questions and answers are extractive. Enter an address or a key below.", "")
 columns = st.columns(2)
 with columns[0], notices.errors_shown():
     endpoint()

@@ -440,7 +440,7 @@ def test_a_run_is_made_with_a_reranker_that_the_estimate_counts(home: Path) -> N
     checked(app.run())
     store = open_workspace().store
     index = store.indexes.get(next(s for s in app.selectbox if s.label == "Index").value)
-    assert f"{wording.counted(index.chunks, 'text')} of chunks to embed" in words(app)
+    assert f"{wording.counted(10 * index.chunks, 'chunk')} to compare with their questions at most" in words(app)
     next(n for n in app.number_input if n.label == "Chunks to rerank").set_value(20)
     checked(app.run())
     next(b for b in app.button if b.label == "Run").click()

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import pandas as pd
 import streamlit as st
 
 from ragviz.core.document import Corpus
 from ragviz.core.question_set import QuestionSet
 from ragviz.health import demand
-from ragviz.health.demand import Cluster, Demand
+from ragviz.health.demand import Demand
 from ragviz.service import question_verbs
 from ragviz.text.markup import plain
 from ragviz.ui import address, cache, job_panel, person, presses, wording
@@ -80,18 +78,28 @@ def _form(corpus: Corpus, question_set: QuestionSet) -> None:
 def _clusters(question_set: QuestionSet, read: Demand) -> None:
     chosen = address.choose_one("Questions", SHOWN, "asked")
     listed = read.unasked if chosen == "unasked" else read.clusters
-    rows = _rows(listed).drop(columns=["In the set"] if chosen == "unasked" else [])
+    rows = pd.DataFrame(
+        {
+            "Question": [each.text for each in listed],
+            "Asked": [each.count for each in listed],
+            "In the set": [each.question for each in listed],
+            "Nearest in the set": [each.alike for each in listed],
+            "Also asked as": [" · ".join(each.examples) for each in listed],
+        }
+    ).drop(columns=["In the set"] if chosen == "unasked" else [])
     turn = f"{chosen}-{cache.state(question_set.id).revisions[0]}"
-    missing = [each for each in listed if not each.question]
     ticked = [each for each in table.ticked(st.session_state.get(f"asked-{turn}"), listed) if not each.question]
-    first = missing[:FIRST]
+    first = [each for each in listed if not each.question][:FIRST]
     above = table.row_above("asked", f"{wording.counted(len(listed), 'question')} people ask")
     with above:
-        label = f"Add {len(ticked):,} ticked" if ticked else "Add ticked"
-        if st.button(label, key="add-ticked", disabled=not ticked):
-            _add(question_set, ticked)
-        if st.button(f"Add the {len(first):,} most asked", key="add-first", disabled=not first):
-            _add(question_set, first)
+        for label, key, some in (
+            (f"{len(ticked):,} ticked", "ticked", ticked),
+            (f"the {len(first):,} most asked", "first", first),
+        ):
+            if st.button(f"Add {label}", key=f"add-{key}", disabled=not some):
+                added = demand.add(cache.workspace(), question_set, [each.text for each in some], person.name())
+                st.toast(f"{wording.counted(len(added), 'question')} added, set aside until the evidence is marked.")
+                st.rerun()
     if not listed:
         st.caption("None.")
         return
@@ -110,23 +118,4 @@ def _clusters(question_set: QuestionSet, read: Demand) -> None:
         turn=turn,
         several=True,
         most=10,
-    )
-
-
-def _add(question_set: QuestionSet, chosen: Sequence[Cluster]) -> None:
-    added = demand.add(cache.workspace(), question_set, [each.text for each in chosen], person.name())
-    st.toast(f"{wording.counted(len(added), 'question')} added, set aside until the evidence is marked.")
-    st.rerun()
-
-
-def _rows(listed: Sequence[Cluster]) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "Question": [each.text for each in listed],
-            "Asked": [each.count for each in listed],
-            "Texts": [each.texts for each in listed],
-            "In the set": [each.question for each in listed],
-            "Nearest in the set": [each.alike for each in listed],
-            "Also asked as": [" · ".join(each.examples) for each in listed],
-        }
     )

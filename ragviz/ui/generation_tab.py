@@ -38,7 +38,15 @@ def show(corpus: Corpus, question_set: QuestionSet | None, suggested: str) -> No
         with notices.empty("Questions are generated from the chunks of an index, and there is none yet."):
             address.link("index", "Build an index")
         return
-    source, generator = _source(indexes)
+    names = [i.name for i in indexes]
+    inputs.still_there("generate-from", names, "index")
+    first = names.index(address.chosen("index", names) or names[0])
+    generators = [g for g in pipeline.GENERATORS if g == "extractive" or workspace.settings.model_configured]
+    with st.grid(2, min_column_width=150):
+        source = indexes[names.index(st.selectbox("Source index", names, index=first, key="generate-from"))]
+        generator: str = st.selectbox(
+            "Generator", generators, index=len(generators) - 1, format_func=GENERATORS.__getitem__, help=EXPLAINED
+        )
     with st.form("generate", enter_to_submit=False):  # Enter takes a number; it would start what is paid for
         arguments, dollars = _choices(source, generator, suggested)
         asked = {key: value for key, value in arguments.items() if key not in ("name", "author")}
@@ -62,22 +70,6 @@ def show(corpus: Corpus, question_set: QuestionSet | None, suggested: str) -> No
         planned_and_made(question_set)
 
 
-# The choices
-
-
-def _source(indexes: Sequence[IndexInfo]) -> tuple[IndexInfo, str]:
-    names = [i.name for i in indexes]
-    inputs.still_there("generate-from", names, "index")
-    first = names.index(address.chosen("index", names) or names[0])
-    generators = [g for g in pipeline.GENERATORS if g == "extractive" or cache.workspace().settings.model_configured]
-    with st.grid(2, min_column_width=150):
-        source = indexes[names.index(st.selectbox("Source index", names, index=first, key="generate-from"))]
-        generator: str = st.selectbox(
-            "Generator", generators, index=len(generators) - 1, format_func=GENERATORS.__getitem__, help=EXPLAINED
-        )
-    return source, generator
-
-
 def _choices(source: IndexInfo, generator: str, suggested: str) -> tuple[dict[str, Any], float | None]:
     """Draw the choices of a generation, and return the arguments of its job and the budget."""
     able = TYPES_OF[generator]
@@ -92,9 +84,9 @@ def _choices(source: IndexInfo, generator: str, suggested: str) -> tuple[dict[st
     )  # fmt: skip
     with st.expander("More"):
         more, dollars = _more(generator)
-    arguments: dict[str, Any] = {"index": source.name, "name": name, "generator": generator}
+    arguments: dict[str, Any] = {"index": source.name, "name": name, "generator": generator, "author": person.name()}
     chosen = dict.fromkeys(kinds) if len(kinds) < len(able) else {}
-    return arguments | {"limit": int(number), "kinds": chosen, "author": person.name()} | more, dollars
+    return arguments | {"limit": int(number), "kinds": chosen} | more, dollars
 
 
 def _more(generator: str) -> tuple[dict[str, Any], float | None]:
@@ -103,26 +95,20 @@ def _more(generator: str) -> tuple[dict[str, Any], float | None]:
         format_func=lambda name: STYLES[name].title, key=f"generate-styles-{generator}",
         help="As many of each. " + " ".join(STYLES[name].help for name in STYLES_OF[generator]),
     )  # fmt: skip
-    dollars, fewest, most = None, TYPES["bridge"].fewest, TYPES["bridge"].most
+    chosen: dict[str, Any] = {"styles": dict.fromkeys(styles, 1)}
     with st.grid(3, min_column_width=150):
-        seed = st.number_input("Seed", 0, 2**31 - 1, 0)
-        passages = pipeline.PASSAGES
-        if generator == "model":
-            passages = st.number_input("Passages of a bridge", fewest, most, pipeline.PASSAGES)
-            dollars = budget.field(
-                "For all questions ever generated into the set. It stops before a call that could exceed it, and keeps "
-                "its questions."
-            )
-    verify = generator == "model" and st.checkbox(
+        chosen["seed"] = int(st.number_input("Seed", 0, 2**31 - 1, 0))
+        if generator != "model":
+            return chosen | {"passages": pipeline.PASSAGES, "verify": False}, None
+        bridge = TYPES["bridge"]
+        passages = st.number_input("Passages of a bridge", bridge.fewest, bridge.most, pipeline.PASSAGES)
+        dollars = budget.field("For all questions ever generated into the set. It stops before it could exceed it.")
+    verify = st.checkbox(
         "Verify", value=True, key="generate-verify",
         help="By other calls than those that write: answered by the evidence, understood alone, every passage needed, "
         "no chunk answers an unanswerable one.",
     )  # fmt: skip
-    more = {"styles": dict.fromkeys(styles, 1), "passages": int(passages), "seed": int(seed), "verify": bool(verify)}
-    return more, dollars
-
-
-# The plan
+    return chosen | {"passages": int(passages), "verify": verify}, dollars
 
 
 def _preview(corpus: Corpus, arguments: Mapping[str, Any]) -> None:
@@ -213,9 +199,6 @@ def _types(types: Sequence[Mapping[str, Any]]) -> None:
         "Rejected because": table.text("large"),
     }
     table.draw(rows, "plan-types", columns=columns, alt="What each type yielded")
-
-
-# While it is going on, and after it
 
 
 @st.fragment(run_every=2)

@@ -17,24 +17,21 @@ from ragviz.questions import exchange
 from ragviz.questions.formats import input_file, set_formats
 from ragviz.service import question_verbs
 from ragviz.text.markup import plain
-from ragviz.ui import address, cache, job_panel, presses, wording
+from ragviz.ui import address, cache, evidence_finder, job_panel, presses, wording
 from ragviz.ui.kit import inputs, notices, table
 
 AT_ONCE = 2**20
 """Bytes that are imported while the page waits; more are imported by a job, and the page stays live."""
 OWN = """One question a row, as CSV or JSONL: `question`, `answer`, and the location of its evidence, as one of
 
-- `document` and `quote`: words that occur there once; line breaks, widths and kinds of quotation marks may differ
-- `quote`, `context` or `passage` alone, as in triples of question, answer and passage: its words are looked up in all
-  documents, and it is evidence wherever they stand
+- `document` and `quote`: words that occur there once
+- `quote`, `context` or `passage` alone: looked up in all documents
 - `document`, `start` and `end`: characters of the parsed text
 - `chunk_id`
 - `evidence`: a JSON list of such locations, when a question needs several
 
 A row with an answer and no evidence is reference only: its answer can be judged, its ranking cannot be measured. One
-with neither is refused, unless it is marked `unanswerable` or `is_impossible`. The answer may also be called
-`ground_truth`, `ground_truth_answer`, `expected_answer`, `reference_answer` or `reference`. Other columns are reported
-and ignored."""
+with neither is refused, unless it is marked `unanswerable`."""
 FEW_DOCUMENTS = 1_000
 """Documents of a corpus that are read while the page waits; with more of them an import is a job, too."""
 _SHOWN = 5_000  # rows of problems that are drawn; the file has all
@@ -53,16 +50,16 @@ def show(corpus: Corpus, suggested: str) -> None:
         )
         titles = {set_formats.AUTO: "Recognised"}
         titles |= {name: each.title for name, each in set_formats.FORMATS.items()}
-        one, two = st.columns(2)
-        file_format = one.selectbox("Format", list(titles), format_func=titles.__getitem__, key="import-format")
-        split = two.text_input(
-            "Judgements", key="import-split", placeholder="test and dev",
-            help="Of BEIR: the name of one file in qrels (train, test …), or all.",
-        )  # fmt: skip
-        all_needed = st.checkbox(
-            "Several relevant documents are all needed", key="import-all-needed",
-            help="Of BEIR and TREC, whose judgements do not say so; otherwise any one of them suffices.",
-        )  # fmt: skip
+        file_format = st.selectbox("Format", list(titles), format_func=titles.__getitem__, key="import-format")
+        with st.expander("More"):
+            split = st.text_input(
+                "Judgements", key="import-split", placeholder="test and dev",
+                help="Of BEIR: the name of one file in qrels (train, test …), or all.",
+            )  # fmt: skip
+            all_needed = st.checkbox(
+                "Several relevant documents are all needed", key="import-all-needed",
+                help="Of BEIR and TREC, whose judgements do not say so; otherwise any one of them suffices.",
+            )  # fmt: skip
         name = inputs.suggested_name("Set name", "import-name", suggested, used_by=presses.key("import-questions"))
         going = job_panel.active_job("import", corpus.id) is not None
         label = "Importing…" if going else "Import"
@@ -116,7 +113,7 @@ def outcome(corpus: Corpus, shown: str) -> None:
         st.markdown(f"**{words}**, from {title}")
         find = "Find their evidence in the documents"
         if result["reference_only"] and st.button(find, type="primary", key="find-imported"):
-            st.session_state["looked-up"] = {cache.state(corpus.id): {}}  # it was asked for
+            evidence_finder.start(corpus)
             address.put(set=name, tab="Find evidence", question=None)
             _close(job)
             st.rerun()
@@ -133,28 +130,21 @@ def _close(job: Job | None) -> None:
 def _problems(result: Mapping[str, Any]) -> None:
     if not result["key"]:
         return
-    rows = _rows(str(result["key"]))
-    left_out, repaired = int(result["problems"]), int(result["repaired"])
+    rows, left_out = _rows(str(result["key"])), int(result["problems"])
     parts = [f"{wording.counted(left_out, 'row')} skipped"] if left_out else []
-    parts += [f"{wording.counted(repaired, 'row')} imported otherwise than written"] if repaired else []
-    shown = rows.head(_SHOWN)
+    if repaired := int(result["repaired"]):
+        parts.append(f"{wording.counted(repaired, 'row')} imported otherwise than written")
     table.draw(
-        shown,
+        rows.head(_SHOWN),
         "problems",
         alt="Rows skipped or changed",
         above=f":orange[▲] {', '.join(parts)}",
         file=f"{result['questions']}-import",
         saved=lambda: rows,
-        columns={
-            "Row": table.number(60, pinned=True),  # of others, each gets an equal share of the rest
-            "Reason": table.text("large"),
-            "File": table.text(150, pinned=True),
-        },
+        columns={"Row": table.number(60), "Reason": table.text("large"), "File": 150},
         most=4,
         lines=2,
     )
-    if len(shown) < len(rows):
-        st.caption(f"The first {len(shown):,} of {len(rows):,} are shown; the download has all.")
 
 
 @st.cache_data(show_spinner=False, max_entries=4)
@@ -174,11 +164,8 @@ def export(question_set: QuestionSet) -> None:
 
     with st.popover("Export…"):
         for name, each in set_formats.WRITTEN.items():
-            lacks = (
-                "importing the file restores the same questions"
-                if each.lacks.startswith("nothing")
-                else f"lacks {each.lacks}"
-            )
+            whole = each.lacks.startswith("nothing")
+            lacks = "importing the file restores the same questions" if whole else f"lacks {each.lacks}"
             one, two = st.columns([1, 4], vertical_alignment="center")
             one.download_button(
                 each.title, partial(exported, name), set_formats.file_name(question_set.name, name),

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import get_args
+from typing import Any, get_args
 
 import streamlit as st
 
 from ragviz.core.document import Corpus, Document, DocumentInfo, Span
-from ragviz.core.errors import RagvizError
 from ragviz.core.question import Question, QuestionStyle, QuestionType
 from ragviz.core.question_set import Edit, QuestionSet
 from ragviz.questions import authoring, occurrences, sets
@@ -43,30 +42,28 @@ def edit(corpus: Corpus, question_set: QuestionSet | None, set_name: str, questi
     with left:
         draft.text = st.text_area("Question", draft.text, key=f"{name}/text", height=80)
         draft.answer = st.text_area("Answer", draft.answer, key=f"{name}/answer", height=100)
-        _type_and_style(draft, name)
+        one, two = st.columns(2)
+        types: tuple[QuestionType, ...] = get_args(QuestionType)
+        styles: tuple[QuestionStyle, ...] = get_args(QuestionStyle)
+        draft.type = one.selectbox(
+            "Type", types, types.index(draft.type), key=f"{name}/type", format_func=TYPE_TITLES.__getitem__
+        )
+        draft.style = two.selectbox(
+            "Style", styles, styles.index(draft.style), key=f"{name}/style", format_func=STYLE_TITLES.__getitem__
+        )
         _evidence(corpus, draft, names, name)
         if question is None:
             created = "" if question_set else ", which will be created"
             st.caption(f"It will be saved into the set “{plain(set_name)}”{created}.")
         with st.container(horizontal=True):
-            if st.button("Save", type="primary", key=f"{name}/save"):
-                _save(draft, set_name, name)
+            save = st.button("Save", type="primary", key=f"{name}/save")
             if st.button("Discard question" if question is None else "Cancel", key=f"{name}/leave"):
                 discard(name)
                 address.put(edit=None)
                 st.rerun()
-
-
-def _type_and_style(draft: Draft, name: str) -> None:
-    one, two = st.columns(2)
-    types: tuple[QuestionType, ...] = get_args(QuestionType)
-    styles: tuple[QuestionStyle, ...] = get_args(QuestionStyle)
-    draft.type = one.selectbox(
-        "Type", types, types.index(draft.type), key=f"{name}/type", format_func=TYPE_TITLES.__getitem__,
-    )  # fmt: skip
-    draft.style = two.selectbox(
-        "Style", styles, styles.index(draft.style), key=f"{name}/style", format_func=STYLE_TITLES.__getitem__,
-    )  # fmt: skip
+        if save:
+            with notices.errors_shown():
+                _save(draft, set_name, name)
 
 
 def _evidence(corpus: Corpus, draft: Draft, names: dict[str, str], name: str) -> None:
@@ -203,12 +200,9 @@ def _text_of(draft: Draft, document: Document, target: str, name: str) -> None:
     marks += [(focus.start, focus.end, "focus")] if focus else []
     place = text_to_mark(document, parts[part - 1], marks, f"{name}/text-of")
     if place is not None:
-        try:
+        with notices.errors_shown():
             put_in(draft, authoring.marked(document, *place), target)
-        except RagvizError as error:
-            st.caption(plain(str(error)))
-            return
-        st.rerun()
+            st.rerun()
 
 
 def _save(draft: Draft, set_name: str, name: str) -> None:
@@ -216,35 +210,22 @@ def _save(draft: Draft, set_name: str, name: str) -> None:
     assert draft.corpus is not None
     store = cache.workspace().store
     try:
+        more: dict[str, Any] = {"unanswerable": draft.unanswerable, "question_type": draft.type, "style": draft.style}
         if draft.question is None or draft.question_set is None:
-            saved = authoring.written(
-                draft.text, draft.answer, draft.evidence, unanswerable=draft.unanswerable,
-                question_type=draft.type, style=draft.style,
-            )  # fmt: skip
+            saved = authoring.written(draft.text, draft.answer, draft.evidence, **more)
             question_set = draft.question_set or sets.question_set(cache.workspace(), draft.corpus, set_name)
             authoring.add(store, question_set, saved, person.name())
         else:
-            question_set, before = draft.question_set, draft.question
-            saved = authoring.changed(
-                before,
-                text=draft.text,
-                answer=draft.answer,
-                evidence=draft.evidence,
-                unanswerable=draft.unanswerable,
-                question_type=draft.type,
-                style=draft.style,
-            )
+            question_set = draft.question_set
+            words: dict[str, Any] = {"text": draft.text, "answer": draft.answer, "evidence": draft.evidence}
+            saved = authoring.changed(draft.question, **words, **more)
             authoring.save(store, question_set, saved, draft.version, Edit(person.name(), "edited a question"))
     except authoring.Conflict as conflict:
         st.error(plain(f"{conflict} Your version is kept: save again to replace theirs, or cancel."))
         if conflict.current is not None:
             draft.question, draft.version = conflict.current, version_of(conflict.current)
         return
-    except RagvizError as error:
-        st.error(plain(str(error)))
-        return
-    else:
-        discard(name)
-        address.put(edit=None, set=question_set.name, question=saved.id, tab="Review")
-        st.toast("Saved")
+    discard(name)
+    address.put(edit=None, set=question_set.name, question=saved.id, tab="Review")
+    st.toast("Saved")
     st.rerun()

@@ -10,7 +10,6 @@ import pandas as pd
 import streamlit as st
 
 from ragviz.analysis.evaluate import KIND_TITLES
-from ragviz.core.errors import UsageError
 from ragviz.core.question import Question, QuestionKind, Split
 from ragviz.core.question_set import QuestionSet
 from ragviz.questions import sets, splits
@@ -33,17 +32,48 @@ def show(question_set: QuestionSet, questions: Sequence[Question]) -> None:
         st.markdown(WHY)
         _present(question_set, questions)
         kind, share, seed = _choices(question_set.split)
-    with right:
-        try:
-            sides = splits.sides_of(questions, kind, share, seed)
-        except UsageError as error:
-            st.warning(plain(str(error)))
-            return
+    with right, notices.errors_shown():
+        sides = splits.sides_of(questions, kind, share, seed)
         heading.section("Preview")
         _sizes([replace(question, split=sides.get(question.id, "")) for question in questions])
         same = {q.id: q.split for q in questions if q.split} == sides
         is_made = same and question_set.split is not None and question_set.split.kind == kind
-        _button(question_set, is_made=is_made, kind=kind, share=share, seed=seed)
+        label = "Make the split" if question_set.split is None else "Make it again"
+        pressed = st.button(label, type="primary", key="make-split", disabled=is_made)
+        if is_made:
+            st.caption("This is the split that the set has.")
+        if pressed:
+            _make(question_set, kind, share, seed)
+
+
+def _make(question_set: QuestionSet, kind: str, share: float, seed: int) -> None:
+    """Make a split; where runs used the present one, after a question."""
+    workspace = cache.workspace()
+
+    def make() -> None:
+        sets.split(workspace, question_set, kind, share, seed, remake=True)
+
+    if used := sets.runs_of_split(workspace, question_set):
+        notices.confirm(
+            f"{sets.used_words(used)} the present split of “{question_set.name}”. They keep their questions and "
+            "results, but what was chosen on validation may be in test afterwards.",
+            "Make it again",
+            make,
+        )
+        return
+    make()
+    st.rerun()
+
+
+def _present(question_set: QuestionSet, questions: Sequence[Question]) -> None:
+    if question_set.split is None:
+        st.markdown(f"{plain(question_set.name)} is not split yet.")
+        return
+    st.markdown(f"Now: **{plain(splits.set_words(question_set))}**.")
+    grouped = question_set.split.kind == "grouped"
+    shared = splits.shared_words(question_set.split, questions) if grouped else ""
+    for words in filter(None, (shared, splits.neither_words(question_set))):
+        st.caption(f":orange[▲] {words}")
 
 
 def _choices(present: Split | None) -> tuple[str, float, int]:
@@ -66,17 +96,6 @@ def _choices(present: Split | None) -> tuple[str, float, int]:
     return kind, float(share), int(seed)
 
 
-def _present(question_set: QuestionSet, questions: Sequence[Question]) -> None:
-    if question_set.split is None:
-        st.markdown(f"{plain(question_set.name)} is not split yet.")
-        return
-    st.markdown(f"Now: **{plain(splits.set_words(question_set))}**.")
-    if question_set.split.kind == "grouped" and (shared := splits.shared_words(question_set.split, questions)):
-        st.caption(f":orange[▲] {shared}")
-    if neither := splits.neither_words(question_set):
-        st.caption(f":orange[▲] {neither}")
-
-
 def _sizes(questions: Sequence[Question]) -> None:
     parts = [part for part in splits.parts(questions) if part.side or part.questions]
     kinds = [kind for kind in get_args(QuestionKind) if any(kind in part.kinds for part in parts)]
@@ -87,35 +106,8 @@ def _sizes(questions: Sequence[Question]) -> None:
     names = ["Questions", *(KIND_TITLES[kind].capitalize() for kind in kinds), "Documents"]
     rows = pd.DataFrame({"Number of": names} | counts)
     table.draw(rows, "split-sizes", alt="Questions, documents and kinds of each side")
-    count = len(splits.on_both(questions))
-    documents = wording.counted(count, "document") if count else "No document"
-    st.caption(f"{documents} {'have' if count > 1 else 'has'} questions on both sides.")
-
-
-def _button(question_set: QuestionSet, *, is_made: bool, kind: str, share: float, seed: int) -> None:
-    """Draw the button that makes the split, unless it `is_made`; it asks first when runs used the present one."""
-    label = "Make the split" if question_set.split is None else "Make it again"
-    pressed = st.button(label, type="primary", key="make-split", disabled=is_made)
-    if is_made:
-        st.caption("This is the split that the set has.")
-    if not pressed:
-        return
-    workspace = cache.workspace()
-    used = sets.runs_of_split(workspace, question_set)
-    if used:
-        question = (
-            f"{sets.used_words(used)} the present split of “{question_set.name}”. They keep their questions and "
-            "results, but these are on other sides of the set afterwards: what was chosen on validation may be in test."
-        )
-        notices.confirm(question, "Make it again", lambda: _make(question_set, kind, share, seed))
-        return
-    with notices.errors_shown():
-        _make(question_set, kind, share, seed)
-        st.rerun()
-
-
-def _make(question_set: QuestionSet, kind: str, share: float, seed: int) -> None:
-    sets.split(cache.workspace(), question_set, kind, share, seed, remake=True)
+    if count := len(splits.on_both(questions)):
+        st.caption(f"{wording.counted(count, 'document', 'has')} questions on both sides.")
 
 
 SIDES_OF_SPLIT = {"all": "Both sides", "validation": "Validation", "test": "Test", "neither": "Neither side"}

@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
 import pandas as pd
 import streamlit as st
 
-from ragviz.core.question import Question
 from ragviz.core.question_set import QuestionSet, SetVersion
 from ragviz.questions import versions
-from ragviz.questions.versions import Difference
 from ragviz.runs import measurements
-from ragviz.text.markup import highlighted, plain
-from ragviz.text.word_changes import differing
+from ragviz.text.markup import plain
 from ragviz.ui import address, cache, person, wording
 from ragviz.ui.kit import heading, notices, table
 
-SHOWN = 10
-"""Changed questions that are drawn with both texts; the table lists all that differ."""
-_ALWAYS = ("question", "answer", "evidence", "status", "reason")
-"""Fields that a drawn question shows whether they differ or not."""
+SIDES = ("before", "after")
 
 
 @cache.kept(8)
@@ -63,15 +54,7 @@ def show(question_set: QuestionSet) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"Version **{question_set.version}** · {wording.counted(len(listed), 'edit')}")
         undo_button(question_set, "undo-version")
-    columns = {"What": 320, "Who": 130, "When": 150, "Asked by": 240}
-    rows = version_rows(listed, asked_by)
-    table.draw(rows, "versions", columns=columns, most=8, alt="Versions of the question set")
-    _compare(question_set, asked_by)
-
-
-def version_rows(listed: Sequence[SetVersion], asked_by: dict[int, list[str]]) -> pd.DataFrame:
-    """Return the table of versions, the newest first; `asked_by` are names of runs by version."""
-    return pd.DataFrame(
+    rows = pd.DataFrame(
         {
             "Version": [version.number for version in listed],
             "When": [wording.when(version.created) for version in listed],
@@ -81,6 +64,9 @@ def version_rows(listed: Sequence[SetVersion], asked_by: dict[int, list[str]]) -
             "Asked by": [measurements.names_words(asked_by.get(version.number, ())) for version in listed],
         }
     )
+    columns = {"What": 320, "Who": 130, "When": 150, "Asked by": 240}
+    table.draw(rows, "versions", columns=columns, most=8, alt="Versions of the question set")
+    _compare(question_set, asked_by)
 
 
 def _compare(question_set: QuestionSet, asked_by: dict[int, list[str]]) -> None:
@@ -113,46 +99,19 @@ def _compare(question_set: QuestionSet, asked_by: dict[int, list[str]]) -> None:
     if not found:
         st.caption("No question differs.")
         return
-    rows = pd.DataFrame(
-        {
-            "Question": [each.question.text for each in found],
-            "What": [", ".join(each.what) for each in found],
-            "Id": [each.question.id for each in found],
-        }
-    )
+    names, rows = cache.workspace().store.documents.names(question_set.corpus_id), []
+    for each in found:
+        changes = versions.changes_of(each, names)
+        sides = [[f"{c['field']}: {versions.value_words(c['field'], c[side])}" for c in changes] for side in SIDES]
+        texts = dict(zip(("Before", "After"), map("; ".join, sides), strict=True))
+        rows.append({"Question": each.question.text, "What": ", ".join(each.what), **texts, "Id": each.question.id})
     table.draw(
-        rows,
+        pd.DataFrame(rows),
         "version-differences",
         alt="Questions that differ",
         above=f"{wording.counted(len(found), 'question')} differ{'s' if len(found) == 1 else ''}",
         file=f"{question_set.name}-{older}-{newer}",
-        columns={"Question": table.text("large")},
+        columns={"Question": 300, "What": 110, "Before": 320, "After": 320},
         most=6,
+        lines=4,
     )
-    changed = [each for each in found if each.change.before is not None and each.change.after is not None]
-    for difference in changed[:SHOWN]:
-        _both(difference)
-    if len(changed) > SHOWN:
-        st.caption(f"The first {SHOWN} of {len(changed):,} changed questions are drawn; the table has them all.")
-
-
-def _both(difference: Difference) -> None:
-    before, after = difference.change.before, difference.change.after
-    assert before is not None
-    assert after is not None
-    with st.container(border=True):
-        st.caption(plain(f"{', '.join(difference.what)} · {difference.question.id}"))
-        others = [each for each in versions.changes_of(difference, {}) if each["field"] not in _ALWAYS]
-        texts = [_text(question, others, side) for question, side in ((before, "before"), (after, "after"))]
-        marks = differing(*texts)
-        for column, text, mark in zip(st.columns(2, gap="medium"), texts, marks, strict=True):
-            with column:
-                st.html(highlighted(text, differing=mark, fold=None))
-
-
-def _text(question: Question, others: Sequence[Mapping[str, Any]], side: str) -> str:
-    """Return what is drawn of a question: what it always shows, and which of `others` fields it had on that side."""
-    evidence = [f"“{span.text}”" for group in question.evidence for span in group]
-    status = question.status + (f": {question.reason}" if question.reason else "")
-    rest = [f"{each['field']}: {versions.value_words(each['field'], each[side]) or 'none'}" for each in others]
-    return "\n".join([question.text, question.answer, *evidence, status, *rest])

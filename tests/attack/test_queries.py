@@ -19,7 +19,7 @@ from tests.test_pages import MARKED, PAGES, address, built, home, visit  # noqa:
 
 READ = {  # the parameters that each page reads, beside `corpus` and those of links from it
     "documents": "document at part index tab",
-    "index": "index query tab chunker chunk_size overlap embedder similarity backend es-type es-m es-ef",
+    "index": "index query tab chunker chunk_size overlap embedder similarity backend es-type es-m es-ef_construction",
     "questions": "set status find question edit in-table tab index side type style reviewer older newer asked",
     "health": "set index check question tab earlier later chunk",
     "targets": "tab endpoint run",
@@ -96,7 +96,7 @@ UNUSABLE = [  # page, what else its address holds, the parameter, and what it ca
     ("index", FORM, "backend", OTHERS),
     ("index", FORM, "es-type", OTHERS),
     ("index", FORM, "es-m", NUMBERS),
-    ("index", FORM, "es-ef", NUMBERS),
+    ("index", FORM, "es-ef_construction", NUMBERS),
     ("questions", {}, "set", [*OTHERS, "foreign"]),
     ("questions", {}, "status", OTHERS),
     ("questions", {}, "question", OTHERS),
