@@ -16,7 +16,7 @@ from ragviz.core.document import Evidence
 from ragviz.core.errors import UsageError
 from ragviz.core.question import SIDES, Question, QuestionStatus, QuestionStyle, QuestionType, Split
 from ragviz.core.question_set import Edit, QuestionSet
-from ragviz.questions import authoring, interchange, occurrences, question_types, sets, splits, staleness
+from ragviz.questions import authoring, interchange, occurrences, question_types, sets, splits
 from ragviz.service import question_verbs
 from ragviz.store import schema
 from ragviz.text import counts, former_documents
@@ -304,16 +304,9 @@ def questions_mend(
     after = authoring.changed(question, evidence=authoring.mended(question.evidence, piece.group, piece.member, span))
     edit = Edit(workspace.settings.person, "mended evidence")
     authoring.save(workspace.store, question_set, after, schema.version_of(question), edit)
-    saved = authoring.question_of(workspace.store, question_set, question_id)
-    doubts = [each.doubt for each in staleness.reworded(workspace.store, question_set, saved) if each.doubt]
-    if doubts:
-        console.warn(
-            f"The passage was “{piece.span.text}” and is “{span.text}” now; {doubts[0]}. The question stays set aside: "
-            f"give its answer now (`ragviz questions edit {set_name} {question_id} --answer …`), accept or reject it."
-        )
-    elif span.text != piece.span.text:
+    if span.text != piece.span.text:
         console.warn(f"The passage has other words now: check that “{question.answer}” is still the answer.")
-    _show_saved(saved, as_json)
+    _show_saved(authoring.question_of(workspace.store, question_set, question_id), as_json)
 
 
 @questions_app.command("find-evidence")
@@ -326,9 +319,6 @@ def questions_find_evidence(
     places: Annotated[
         list[int], typer.Option("--place", min=1, help="Listed place of the question that is its evidence.")
     ] = [],  # noqa: B006
-    decline: Annotated[
-        bool, typer.Option("--decline", help="No listed place of the question is its evidence.")
-    ] = False,
     as_json: Json = False,
 ) -> None:
     """List where the answers of questions without evidence stand in the documents; or save places as their evidence."""
@@ -336,8 +326,8 @@ def questions_find_evidence(
     question_set = workspace.store.sets.get(set_name)
     if accept:
         console.one_of("accept", accept, ("exact", "all"))
-    if [bool(accept), bool(places), decline].count(True) > 1 or bool(question_id) != bool(places or decline):
-        raise UsageError("Give --accept for the whole set, or a question with --place (once or more) or --decline.")
+    if (accept and places) or bool(question_id) != bool(places):
+        raise UsageError("Give --accept for the whole set, or a question with --place, once or more.")
     proposals = occurrences.search(workspace, question_set, question_id)
     if question_id:
         _decide(workspace, question_set, proposals, question_id, places)
@@ -360,7 +350,7 @@ def _decide(
     question_id: str,
     numbers: Sequence[int],
 ) -> None:
-    """Save the places of these numbers as the question's evidence; without a number, decline all of them."""
+    """Save the places of these numbers as the question's evidence."""
     proposal = next((p for p in proposals if p.question.id == question_id), None)
     if proposal is None:
         raise UsageError(f"Question '{question_id}' of '{question_set.name}' has evidence, or does not exist.")
@@ -369,9 +359,6 @@ def _decide(
             f"{counts.counted(len(proposal.places), 'place', 'is')} listed for this question: there is no number "
             f"{max(numbers)}."
         )
-    if not numbers:
-        occurrences.decline(workspace.store, question_set, proposal.question, proposal.places)
-        return
     chosen = [proposal.places[number - 1] for number in dict.fromkeys(numbers)]
     best = [(proposal.question, chosen)]
     if question_verbs.accept_evidence(workspace, question_set, best, workspace.settings.person):
@@ -381,7 +368,7 @@ def _decide(
 def _proposal_row(proposal: occurrences.Proposal, names: Mapping[str, str]) -> dict[str, Any]:
     question = proposal.question
     row: dict[str, Any] = {"id": question.id, "question": question.text, "answer": question.answer}
-    row |= {"found": proposal.outcome, "doubt": proposal.doubt, "count": proposal.count}
+    row |= {"found": proposal.outcome, "doubt": proposal.doubt}
     return row | {
         "places": [asdict(place) | {"document": names.get(place.span.document_id)} for place in proposal.places]
     }
@@ -465,19 +452,9 @@ def _list_stale(
         | {"proposals": [asdict(proposal) for proposal in proposals]}
         for s, proposals in zip(pieces, _proposals(workspace, question_set, pieces, documents), strict=True)
     ]
-    doubted: list[dict[str, Any]] = [
-        {"question": question.id, "answer": question.answer, "text": each.old, "now": each.new, "doubt": each.doubt}
-        for question in questions
-        for each in staleness.reworded(workspace.store, question_set, question)
-        if each.doubt
-    ]
 
     def draw() -> None:
-        if doubted:
-            columns = ("question", "answer", "was", "is now", "doubt")
-            told = [(r["question"], r["answer"], r["text"], r["now"], r["doubt"]) for r in doubted]
-            console.table(columns, told, "mended with other words: give the answer now, or accept or reject")
-        if not rows and not doubted:
+        if not rows:
             console.say("No evidence is stale.")
         drawn: list[tuple[object, ...]] = []
         for row in rows:
@@ -490,7 +467,7 @@ def _list_stale(
         if any(not row["proposals"] for row in rows):
             console.say("Where no passage is proposed, give its text now, by --quote and --document.")
 
-    console.show([*rows, *(row | {"proposals": []} for row in doubted)], as_json, draw)
+    console.show(rows, as_json, draw)
 
 
 def _show_saved(question: Question, as_json: bool) -> None:

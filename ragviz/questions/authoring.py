@@ -7,12 +7,11 @@ a document are proposed; a person chooses one of them, or marks another place.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from pathlib import PurePosixPath
 
 from ragviz.core.digests import new_id
-from ragviz.core.document import Document, DocumentInfo, Evidence, Span
+from ragviz.core.document import Document, Evidence, Span
 from ragviz.core.errors import InputError, UsageError
 from ragviz.core.question import Question, QuestionStatus, QuestionStyle, QuestionType
 from ragviz.core.question_set import EDITED, Edit, QuestionSet
@@ -73,37 +72,13 @@ def listed(store: Store, corpus_id: str, evidence: str) -> Evidence:
         InputError: it is no such JSON, or names a document or text that does not exist.
 
     """
-    names = set(_strings(evidence))
-    infos = [info for info in store.documents.all(corpus_id) if info.status == "ok" and _is_named(info, names)]
-    texts = {d.name: d for d in store.documents.texts(corpus_id, [info.id for info in infos])}
+    ids = [info.id for info in store.documents.all(corpus_id) if info.status == "ok"]
+    texts = {document.name: document for document in store.documents.texts(corpus_id, ids)}
     row = json.dumps({"question": "?", "evidence": evidence}, ensure_ascii=False).encode()
     read = interchange.read_questions(row, "evidence.jsonl", texts)
     if read.problems or not read.questions[0].evidence:
         raise InputError(f"The evidence {read.problems.get(1, 'names no place')}.")
     return read.questions[0].evidence
-
-
-def _strings(evidence: str) -> Iterator[str]:
-    """Yield every string in the JSON, except its keys."""
-    try:
-        values = [json.loads(evidence)]
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"The evidence is not JSON: {error}.") from None
-    while values:
-        value = values.pop()
-        if isinstance(value, str):
-            yield value
-        elif isinstance(value, list | dict):
-            values += value.values() if isinstance(value, dict) else value
-
-
-def _is_named(info: DocumentInfo, names: set[str]) -> bool:
-    """Return whether `names` holds this document's name, its file name with or without ending, its id or a chunk's.
-
-    The id of a chunk begins with the id of its document.
-    """
-    path = PurePosixPath(info.name)
-    return not names.isdisjoint((info.name, info.id, path.name, path.stem)) or any(n.startswith(info.id) for n in names)
 
 
 def places(document: Document, quote: str) -> list[Span]:

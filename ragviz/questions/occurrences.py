@@ -15,7 +15,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from ragviz.core.digests import digest, new_id
+from ragviz.core.digests import new_id
 from ragviz.core.document import Document, Span
 from ragviz.core.question import Question
 from ragviz.core.question_set import Edit, QuestionSet
@@ -36,7 +36,6 @@ TELLING = 2.0
 _LONGEST = 500  # characters of a sentence
 _BEST = 12  # sentences that are compared with an answer
 _AROUND = " \t\r\n.。!！?？,，;；:：\"'“”‘’()（）[]"
-_DECLINED = "declined evidence"
 
 Outcome = Literal["exact", "near", "ambiguous", "none"]
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
@@ -53,19 +52,18 @@ class Place:
     span: Span
     how: Literal["exact", "near"]
     alike: float
-    asked: float
+    asked: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """What was found for a question: `places`, the likeliest first, of `count` in all.
+    """What was found for a question: `places`, the likeliest first.
 
     `doubt` says why none of them is certain; with a doubt none is accepted together with those of other questions.
     """
 
     question: Question
     places: tuple[Place, ...]
-    count: int
     doubt: str = ""
 
     @property
@@ -84,12 +82,14 @@ class _Sentences:
         self._number_of = {document.id: number for number, document in enumerate(documents)}
         self._places: list[tuple[int, int]] = []
         self._first = [0]
+        texts = []
         for document in documents:
-            self._places += list(_sentences(document)) or [(0, len(document.text))]
+            places = list(_sentences(document)) or [(0, len(document.text))]
+            texts += [document.text[start:end] for start, end in places]
+            self._places += places
             self._first.append(len(self._places))
         # One term more in each: without any there would be no vocabulary.
         counter = CountVectorizer(analyzer=lambda sentence: [*_terms(sentence), ""])
-        texts = (d.text[s:e] for n, d in enumerate(documents) for s, e in self._places[slice(*self._first[n : n + 2])])
         self._counts = counter.fit_transform(texts).tocsc()
         self._columns: Mapping[str, int] = counter.vocabulary_
         self._weights = np.log1p(len(self._places) / np.maximum(np.diff(self._counts.indptr), 1))
@@ -110,13 +110,14 @@ class _Sentences:
         total = sum(map(self.weight, wanted))
         return round(sum(self.weight(term) for term in wanted & there) / total, 3) if total else 0.0
 
-    def asked(self, question: Question, span: Span) -> float:
-        """Return the share of a question's terms in the sentences around a place."""
-        first, end = self._first[self._number_of[span.document_id] :][:2]
-        low = max(self.at(span.document_id, span.start) - 1, first)
-        high = min(self.at(span.document_id, span.end - 1) + 1, end - 1)
-        text = self._documents[self._number_of[span.document_id]].text
-        return self.share(question.text, text[self._places[low][0] : self._places[high][1]])
+    def exact(self, question: Question, span: Span) -> Place:
+        """Return a place where an answer stands; its signs count, width, case, blanks and kinds of quotes do not."""
+        text, number = self._documents[self._number_of[span.document_id]].text, self._number_of[span.document_id]
+        low = max(self.at(span.document_id, span.start) - 1, self._first[number])
+        high = min(self.at(span.document_id, span.end - 1) + 1, self._first[number + 1] - 1)
+        around = text[self._places[low][0] : self._places[high][1]]
+        is_same = _bare(span.text) == _bare(question.answer.strip(_AROUND))
+        return Place(span, "exact" if is_same else "near", 1.0, self.share(question.text, around))
 
     def near(self, question: Question) -> list[Place]:
         """Return the sentences that hold most of the answer's terms; those that overlap with better ones left out."""
@@ -126,8 +127,8 @@ class _Sentences:
         weights, total = self._weights[columns], sum(self.weight(term) * count for term, count in terms.items())
         most = len(segmentation.sentences(question.answer, question.language)) + 1
         counts = self._counts[:, columns].tocsr()
-        found: list[tuple[float, int, int]] = []
         scores = (counts > 0) @ weights
+        found: list[tuple[float, int, int]] = []  # share of the terms, first and last sentence
         for best in (n for n in np.argsort(-scores, kind="stable")[:_BEST].tolist() if scores[n]):
             low, high = (self._first[bisect_right(self._first, best) - 1 :])[:2]
             runs = [
@@ -137,52 +138,48 @@ class _Sentences:
             ]
             found.append(max(runs, key=lambda run: (round(run[0], 6), run[1] - run[2], run[1])))
         kept = list[tuple[float, int, int]]()
-        for run in sorted(
-            (run for run in found if run[0] >= NEAR), key=lambda run: (-round(run[0], 6), run[2] - run[1], run[1])
-        ):
-            if all(run[2] < other[1] or other[2] < run[1] for other in kept):
+        for run in sorted(found, key=lambda run: (-round(run[0], 6), run[2] - run[1], run[1])):
+            if run[0] >= NEAR and all(run[2] < other[1] or other[2] < run[1] for other in kept):
                 kept.append(run)
-        return [self._place(question, *run) for run in kept[: authoring.PROPOSED]]
-
-    def _place(self, question: Question, share: float, first: int, last: int) -> Place:
-        document = self._documents[bisect_right(self._first, first) - 1]
-        span = authoring.marked(document, self._places[first][0], self._places[last][1])
-        return Place(span, "near", round(share, 3), self.share(question.text, span.text))
+        places = []
+        for share, first, last in kept[: authoring.PROPOSED]:
+            document = self._documents[bisect_right(self._first, first) - 1]
+            span = authoring.marked(document, self._places[first][0], self._places[last][1])
+            places.append(Place(span, "near", round(share, 3), self.share(question.text, span.text)))
+        return places
 
 
 def find(questions: Sequence[Question], documents: Iterable[Document]) -> list[Proposal]:
     """Return where the questions' answers stand: exactly, else nearly. Every document is read once."""
     listed = list(documents)
     if not listed:
-        return [Proposal(question, (), 0) for question in questions]
+        return [Proposal(question, ()) for question in questions]
     sentences, exact = _Sentences(listed), located({q.answer.strip(_AROUND) for q in questions}, listed)
     proposals = []
     for question in questions:
         answer = question.answer.strip(_AROUND)
         places: dict[int, Place] = {}  # one of each sentence
         for span in exact[answer]:
-            how: Literal["exact", "near"] = "exact" if _bare(span.text) == _bare(answer) else "near"
-            place = Place(span, how, 1.0, sentences.asked(question, span))
-            number = sentences.at(span.document_id, span.start)
+            place, number = sentences.exact(question, span), sentences.at(span.document_id, span.start)
             places[number] = min(places.get(number, place), place, key=lambda each: each.how)
         found = list(places.values())
         if not found and length(answer) >= TELLING:
             found = sentences.near(question)
         found.sort(key=lambda place: (place.how, -place.alike, -place.asked))
-        proposals.append(Proposal(question, tuple(found), len(found), _doubt(question, found, len(found))))
+        proposals.append(Proposal(question, tuple(found), _doubt(question, found)))
     return proposals
 
 
 def proposals(document: Document, text: str) -> list[Place]:
     """Return where a text may be in a document: each exact place, else the most similar sentences, best first."""
-    exact = [Place(span, "exact", 1.0, 0.0) for span in authoring.places(document, text)]
+    exact = [Place(span, "exact", 1.0) for span in authoring.places(document, text)]
     return exact or _Sentences([document]).near(Question("", "", text, (), "", language=document.language))
 
 
 def proposals_anywhere(store: Store, corpus_id: str, texts: Collection[str]) -> dict[str, list[Place]]:
     """Return where each text stands word for word in the readable documents of a corpus, each of which is read once."""
     found = located(texts, texts_of(store, corpus_id)) if texts else {}
-    return {text: [Place(span, "exact", 1.0, 0.0) for span in spans] for text, spans in found.items()}
+    return {text: [Place(span, "exact", 1.0) for span in spans] for text, spans in found.items()}
 
 
 def _terms(text: str) -> Iterator[str]:
@@ -209,16 +206,15 @@ def _sentences(document: Document) -> Iterator[tuple[int, int]]:
 
 
 def _bare(text: str) -> str:
-    """Return `text` as two equal ones are compared: its signs count, width, case, blanks and kinds of quotes do not."""
     return "".join(folded(text).split())
 
 
-def _doubt(question: Question, places: Sequence[Place], count: int) -> str:
+def _doubt(question: Question, places: Sequence[Place]) -> str:
     """Say why it is not certain which place is meant, or whether any is; "" when it is."""
     if not places:
         return ""
-    if count > 1 and places[0].how == "exact":
-        return f"it stands at {count:,} places{' or more' * (count >= PLACES)}"
+    if len(places) > 1 and places[0].how == "exact":
+        return f"it stands at {len(places):,} places{' or more' * (len(places) >= PLACES)}"
     if len(places) > 1 and places[0].alike == places[1].alike:
         return "several places are equally similar"
     if length(question.answer) < TELLING:
@@ -231,31 +227,10 @@ def _doubt(question: Question, places: Sequence[Place], count: int) -> str:
 # A whole set
 
 
-def declined_key(question: Question, span: Span) -> str:
-    """Return the name under which it is kept that a place is not the evidence of a question."""
-    return digest(_DECLINED, question.id, question.answer, span.document_id, str(span.start), str(span.end))
-
-
-def undeclined(store: Store, proposals: Sequence[Proposal]) -> list[Proposal]:
-    """Return the proposals without the places that a person declined."""
-    keys = {declined_key(p.question, place.span) for p in proposals for place in p.places}
-    declined = store.cache(_DECLINED).get_many(sorted(keys)).keys()
-    return [_without(proposal, declined) for proposal in proposals] if declined else list(proposals)
-
-
-def _without(proposal: Proposal, declined: Collection[str]) -> Proposal:
-    question = proposal.question
-    places = [place for place in proposal.places if declined_key(question, place.span) not in declined]
-    count = proposal.count - len(proposal.places) + len(places)
-    return Proposal(question, tuple(places), count, _doubt(question, places, count))
-
-
 def search(workspace: Workspace, question_set: QuestionSet, question_id: str = "") -> list[Proposal]:
     """Return what is found for the questions of a set of which only the reference is known: all, or the one named."""
     pending = [q for q in reference_only(workspace.store.questions.all(question_set.id)) if question_id in ("", q.id)]
-    if not pending:
-        return []
-    return undeclined(workspace.store, find(pending, texts_of(workspace.store, question_set.corpus_id)))
+    return find(pending, texts_of(workspace.store, question_set.corpus_id)) if pending else []
 
 
 def texts_of(store: Store, corpus_id: str) -> Iterator[Document]:
@@ -269,11 +244,6 @@ def reference_only(questions: Iterable[Question]) -> list[Question]:
     return [q for q in questions if q.kind == "reference" and q.text.strip() and q.asked]
 
 
-def with_evidence(question: Question, places: Sequence[Place]) -> Question:
-    """Return the question with these places, at least one, as its evidence: any of several suffices."""
-    return authoring.changed(question, evidence=(tuple(place.span for place in places),))
-
-
 def certain(proposals: Iterable[Proposal], accept: Literal["exact", "all"]) -> list[Proposal]:
     """Return the proposals that can be accepted together: exact ones, or near ones too, none of them ambiguous."""
     return [p for p in proposals if p.outcome == "exact" or (accept == "all" and p.outcome == "near")]
@@ -282,21 +252,15 @@ def certain(proposals: Iterable[Proposal], accept: Literal["exact", "all"]) -> l
 def accept(
     store: Store, question_set: QuestionSet, chosen: Sequence[tuple[Question, Sequence[Place]]], author: str = ""
 ) -> int:
-    """Save places as the evidence of their questions; return how many were changed by somebody else, and kept so.
+    """Save places, any of which suffices, as the evidence of their questions.
 
-    Those that are saved together are one version of the set.
+    Return how many were changed by somebody else, and kept so. Those that are saved together are one version of the
+    set.
     """
     edit = Edit(author, "found evidence", f"found:{new_id()}")
-    saved = [
-        store.questions.replace(question_set.id, with_evidence(question, places), version_of(question), edit)[0]
-        for question, places in chosen
-    ]
-    if any(saved):
-        store.evidence.settle_all()  # a document may have been replaced since its text was searched
-    return len(saved) - sum(saved)
-
-
-def decline(store: Store, question_set: QuestionSet, question: Question, places: Sequence[Place]) -> None:
-    """Keep that these places are not the question's evidence: they are not proposed again."""
-    store.cache(_DECLINED).put_many({declined_key(question, place.span): b"1" for place in places})
-    store.touch(question_set.id)
+    refused = 0
+    for question, places in chosen:
+        after = authoring.changed(question, evidence=(tuple(place.span for place in places),))
+        refused += not store.questions.replace(question_set.id, after, version_of(question), edit)[0]
+    store.evidence.settle_all()  # a document may have been replaced since its text was searched
+    return refused

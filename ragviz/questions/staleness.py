@@ -2,9 +2,7 @@
 
 A question is stale when it needs a passage that was not found again after its document was replaced or deleted: all
 members of a group of its evidence are stale. No run asks it until its evidence is mended, or its document comes back,
-in other words or under another name too: the quotes of removed documents are looked up in those that are added.
-Where the mended passage has other words, and what the answer rests on is not among them, it stays set aside until
-somebody changes the answer or accepts the question.
+under another name too: the quotes of removed documents are looked up in those that are added.
 """
 
 from __future__ import annotations
@@ -25,12 +23,8 @@ from ragviz.questions.units import length
 from ragviz.store.schema import version_of
 from ragviz.store.store import Store
 from ragviz.store.stored_documents import reanchored
-from ragviz.text import language
-from ragviz.text.counts import agreed, counted
-from ragviz.text.denial import denies
+from ragviz.text.counts import counted
 from ragviz.text.markup import shortened
-from ragviz.text.numerals import stated_numbers
-from ragviz.text.words import content_words, stem
 
 REASON = "stale evidence: "
 """Beginning of the reason of a question that was set aside, before the text that is gone."""
@@ -52,75 +46,6 @@ class Refreshed:
     released: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Reworded:
-    """A passage that was mended with other words: those it had, those it has, and why the answer is doubted, "" not."""
-
-    old: str
-    new: str
-    doubt: str
-
-
-def doubt(answer: str, old: str, new: str, lang: str) -> str:
-    """Return why an answer may not hold in the new words of a passage; "" where nothing says so.
-
-    What the old words stated of it, the new ones have to state too: its numbers, and its content words. Of an answer
-    that the old words did not state, as yes or a sum, the passage has to state the same numbers, and to deny or not.
-
-    >>> doubt("30 days", "It takes 30 days.", "It takes 45 days.", "en")
-    'the answer “30 days” is not stated any more: 30'
-    >>> doubt("30 days", "It takes 30 days.", "Thirty days are needed.", "en")
-    ''
-    >>> doubt("Yes", "It takes 30 days.", "It takes 45 days.", "en")
-    'the passage states other numbers: 45 for 30'
-    >>> doubt("Yes", "It is open.", "It is not open.", "en")
-    'only one of them denies'
-    """
-    gone = _stated(answer, old, lang) - _stated(answer, new, lang)
-    if gone:
-        return f"the answer “{shortened(answer, QUOTED)}” is not stated any more: {', '.join(sorted(gone))}"
-    if _stated(answer, new, lang) == _parts(answer, lang):
-        return ""
-    before, after = stated_numbers(old), stated_numbers(new)
-    if before != after:
-        told = [", ".join(sorted(each)) or "none" for each in (after - before, before - after)]
-        return f"the passage states other numbers: {told[0]} for {told[1]}"
-    return "only one of them denies" if denies(old) != denies(new) else ""
-
-
-def _parts(text: str, lang: str) -> frozenset[str]:
-    """Return the numbers and the stems of the content words of an answer."""
-    words = (word for word in content_words(text, lang) if any(c.isalpha() for c in word))
-    return frozenset(stem(word) for word in words if not stated_numbers(word)) | stated_numbers(text)
-
-
-def _stated(answer: str, text: str, lang: str) -> frozenset[str]:
-    """Return the parts of an answer that a text states; Chinese words also where it is divided otherwise."""
-    wanted, here = _parts(answer, lang), _parts(text, lang)
-    return (wanted & here) | {part for part in wanted - here if "\u3400" <= part[0] <= "\u9fff" and part in text}
-
-
-def reworded(store: Store, question_set: QuestionSet, question: Question) -> list[Reworded]:
-    """Return the passages of a question that was set aside which have been mended with other words since."""
-    before = _before(store, question_set, question) if is_set_aside(question) else None
-    return list(_reworded(before, question)) if before is not None else []
-
-
-def _reworded(before: Question, question: Question) -> Iterator[Reworded]:
-    """Yield the passages that have other words than before, group by group; groups and members keep their places."""
-    lang = language.of_answers(question)
-    for old, new in zip(before.evidence, question.evidence, strict=False):
-        for was, now in zip(old, new, strict=False):
-            if not now.stale and was.text.split() != now.text.split():
-                yield Reworded(was.text, now.text, doubt(question.answer, was.text, now.text, lang))
-
-
-def _before(store: Store, question_set: QuestionSet, question: Question) -> Question | None:
-    """Return a question as it was before it was set aside; None where no version says it."""
-    earlier = (before for _, before in store.versions.of_question(question_set.id, question.id) if before is not None)
-    return next((each for each in earlier if not is_set_aside(each)), None)
-
-
 def lost(question: Question) -> Span | None:
     """Return the first piece of a group of evidence of which every member is stale; None when every group has a place.
 
@@ -139,7 +64,7 @@ def is_set_aside(question: Question) -> bool:
 
 
 def why(question: Question) -> str:
-    """Return why a question was set aside: what is gone, or doubted."""
+    """Return why a question was set aside: what is gone."""
     return question.reason.removeprefix(REASON)
 
 
@@ -276,16 +201,12 @@ def _now(
 def released(store: Store, question_set: QuestionSet, question: Question) -> Question:
     """Return a question that was set aside and is not stale any more with the status and reason from before.
 
-    Others as they are. Without a version that says it, "proposed". One whose answer is doubted in the new words of a
-    passage stays set aside, and says why.
+    Others as they are. Without a version that says it, "proposed".
     """
     if not is_set_aside(question) or lost(question) is not None:
         return question
-    before = _before(store, question_set, question)
-    doubted = next((each for each in _reworded(before, question) if each.doubt), None) if before else None
-    if doubted is not None:
-        old, new = shortened(doubted.old, QUOTED), shortened(doubted.new, QUOTED)
-        return replace(question, reason=f"{REASON}“{old}” is now “{new}”: {doubted.doubt}")
+    earlier = (before for _, before in store.versions.of_question(question_set.id, question.id) if before is not None)
+    before = next((each for each in earlier if not is_set_aside(each)), None)
     status: QuestionStatus = before.status if before else "proposed"
     return replace(question, status=status, reason=before.reason if before else "")
 
@@ -294,12 +215,11 @@ def set_aside_words(done: Sequence[Refreshed]) -> Iterator[str]:
     """Say for each set how many questions were set aside, and how many released.
 
     >>> list(set_aside_words([Refreshed("mine", ("a", "b"), ()), Refreshed("yours", (), ("c",))]))
-    ["'mine': 2 questions with stale evidence are set aside.", "'yours': 1 question is asked again."]
+    ["'mine': 2 questions are set aside: their evidence is stale.", "'yours': 1 question is asked again."]
     """
     for each in done:
         if each.set_aside:
-            count = len(each.set_aside)
-            are, with_it = agreed(count, "is"), "question with" if count == 1 else "questions with"
-            yield f"'{each.question_set}': {count:,} {with_it} stale evidence {are} set aside."
+            said = counted(len(each.set_aside), "question", "is")
+            yield f"'{each.question_set}': {said} set aside: their evidence is stale."
         if each.released:
             yield f"'{each.question_set}': {counted(len(each.released), 'question', 'is')} asked again."

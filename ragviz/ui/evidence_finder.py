@@ -54,8 +54,7 @@ def show(corpus: Corpus, question_set: QuestionSet, questions: Sequence[Question
         with st.spinner("Looking up the answers"):
             documents = occurrences.texts_of(cache.workspace().store, corpus.id)
             known |= {found.question: found for found in occurrences.find(fresh, documents)}
-    proposals = occurrences.undeclined(cache.workspace().store, [known[question] for question in pending])
-    _list(question_set, proposals, names)
+    _list(question_set, [known[question] for question in pending], names)
 
 
 def start(corpus: Corpus) -> None:
@@ -85,7 +84,7 @@ def _list(question_set: QuestionSet, proposals: Sequence[Proposal], names: dict[
             "Answer": [proposal.question.answer for proposal in shown],
             "Document": [names.get(first.span.document_id, "") if first else "" for first in firsts],
             "Text": [markup.shortened(first.span.text, 200) if first else "" for first in firsts],
-            "Places": [proposal.count for proposal in shown],
+            "Places": [len(proposal.places) for proposal in shown],
             "Doubt": [proposal.doubt for proposal in shown],
             "Id": [proposal.question.id for proposal in shown],
         }
@@ -127,9 +126,6 @@ def _detail(question_set: QuestionSet, proposals: Sequence[Proposal]) -> None:
             label, explained = f"Accept all {len(places):,} as alternatives", "Any one of them suffices."
             if st.button(label, key=f"alternatives-{question.id}", help=explained):
                 _accept(question_set, [(question, places)], following)
-        if places and st.button("Reject", shortcut="x", key=f"decline-{question.id}"):
-            occurrences.decline(cache.workspace().store, question_set, question, places)
-            _go_on(following)
         if st.button("Mark the evidence", shortcut="e", key=f"mark-{question.id}"):
             address.put(edit=question.id)
             st.rerun()

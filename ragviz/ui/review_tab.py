@@ -138,23 +138,9 @@ def _types_and_styles(questions: Sequence[Question]) -> dict[str, dict[str, str]
 
 
 def is_stale(question: Question) -> bool:
-    """Whether some of its evidence is no longer in the documents, or has other words in which the answer is doubted."""
+    """Whether some of its evidence is no longer in the documents."""
     gone = any(span.stale for group in question.evidence for span in group)
     return gone or staleness.is_set_aside(question)
-
-
-@cache.kept(64)
-def _reworded(question_set: QuestionSet, question_id: str) -> list[staleness.Reworded]:
-    store = cache.workspace().store
-    return staleness.reworded(store, question_set, authoring.question_of(store, question_set, question_id))
-
-
-def _both_wordings(question_set: QuestionSet, question: Question) -> None:
-    for each in _reworded(question_set, question.id):
-        for column, (title, text) in zip(st.columns(2), (("It was", each.old), ("It is now", each.new)), strict=True):
-            with column:
-                st.caption(title)
-                st.html(markup.highlighted(text, language=question.language))
 
 
 def _pick(question_set: QuestionSet, on_page: Sequence[Question], names: Mapping[str, str]) -> None:
@@ -195,8 +181,6 @@ def _detail(question_set: QuestionSet, filtered_questions: Sequence[Question], p
         st.html(markup.highlighted(question.answer or "(no answer given)", language=question.language))
         if question.reason:
             st.caption(plain(f"{REASONS.get(question.status, 'Note')}: {question.reason}"))
-        if staleness.is_set_aside(question):
-            _both_wordings(question_set, question)
         _buttons(question_set, question, version, following)
         with st.container(horizontal=True, gap="small", vertical_alignment="center"):
             if edit := _last_edit(question_set, question.id):
