@@ -6,7 +6,7 @@ was lost and is found then was lost to competition; what stays lost has other re
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -75,8 +75,7 @@ class Lost:
 class Competition:
     """Two runs of the same questions at `k`, before and after documents were added; `rows` are by earlier document.
 
-    `added` are the names of the new documents, `chunks` counts theirs. `exact`: leaving them out of the stored rankings
-    is the same as ranking without them, as of the nearest chunks where `k` are left.
+    `added` are the names of the new documents, `chunks` counts theirs, which are left out of the stored rankings.
     """
 
     earlier: str
@@ -87,7 +86,6 @@ class Competition:
     total: Row
     rows: tuple[Row, ...]
     lost: tuple[Lost, ...]
-    exact: bool
 
 
 def run_again(workspace: Workspace, earlier: Run, name: str, progress: Progress = silent) -> Run:
@@ -143,46 +141,54 @@ def competition(workspace: Workspace, earlier: Run, later: Run, k: int | None = 
         raise UsageError(f"Runs '{earlier.name}' and '{later.name}' share no question with evidence.")
     new = _new_documents(workspace, earlier, info, questions, before.values())
     old_results, new_results = ([each[q.id] for q in questions] for each in (before, after))
-    count = sum(map(len, workspace.store.indexes.cuts(info.build, sorted(new)).values()))
-    rankings = [tuple(i for i in result.ranking.ids if _document(i) not in new) for result in new_results]
-    is_deep = all(len(left) >= k or not any(_document(i) in new for i in each.ranking.ids)
-                  for left, each in zip(rankings, new_results, strict=True))  # fmt: skip
+    kept = [tuple(i for i in each.ranking.ids if _document(i) not in new) for each in new_results]
     without = [
-        replace(result, ranking=Ranking(tuple(ids), (0.0,) * len(ids)))
-        for result, ids in zip(new_results, rankings, strict=True)
+        replace(each, ranking=Ranking(ids, (0.0,) * len(ids))) for each, ids in zip(new_results, kept, strict=True)
     ]
-    measured = [_recall(results, depth, k) for results in (old_results, new_results, without)]
+    tables = [
+        rank_metrics.measure(rank_metrics.read(results, depth)) for results in (old_results, new_results, without)
+    ]
+    recall = rank_metrics.RANKING["recall"].function
+    measured = [np.asarray(recall(each)[:, k - 1], dtype=np.float64) for each in tables]
+    ranks = [rank_metrics.ranks(each).tolist() for each in tables]
     names = measurements.document_names(workspace, later)
     about = [documents_of(question, names) for question in questions]
-    lost = _lost(questions, old_results, new_results, measured, new, depth)
     rows = [
         _row(name, measured, [place for place, of in enumerate(about) if name in of])
         for name in dict.fromkeys(name for of in about for name in of)
     ]
-    rows.sort(key=lambda row: (-row.lost, row.document))
-    added = tuple(sorted(names[document_id] for document_id in new))
-    total = _row("", measured, range(len(questions)))
-    exact = is_deep and (later.config.retriever, later.config.reranker) == ("knn", "none")
-    return Competition(earlier.name, later.name, k, added, count, total, tuple(rows), tuple(lost), exact)
+    lost = []
+    for place, question in enumerate(questions):
+        was, now, alone = (float(values[place]) for values in measured)
+        if now < was:
+            reached = new_results[place].ranking.ids[: ranks[1][place] or depth]
+            above = sum(_document(chunk_id) in new for chunk_id in reached)
+            lost.append(Lost(question.id, question.text, was, now, alone, ranks[0][place], ranks[1][place], above))
+    return Competition(
+        earlier.name,
+        later.name,
+        k,
+        tuple(sorted(names[document_id] for document_id in new)),
+        sum(map(len, workspace.store.indexes.cuts(info.build, sorted(new)).values())),
+        _row("", measured, range(len(questions))),
+        tuple(sorted(rows, key=lambda row: (-row.lost, row.document))),
+        tuple(sorted(lost, key=lambda each: not each.to_competition)),
+    )
 
 
 def _new_documents(
-    workspace: Workspace,
-    earlier: Run,
-    info: IndexInfo,
-    questions: Sequence[Question],
-    results: Collection[Retrieved],
+    workspace: Workspace, earlier: Run, info: IndexInfo, questions: Sequence[Question], results: Iterable[Retrieved]
 ) -> frozenset[str]:
     """Return the ids of the documents of an index that the earlier run's did not hold."""
     known = workspace.store.sets.fact(earlier.config.questions, f"{INDEXED}{earlier.id}")
     old = {span.document_id for question in questions for group in question.evidence for span in group}
     if known is None:
         old |= {_document(chunk_id) for result in results for chunk_id in result.ranking.ids}
-    current = set(info.documents)
+    current = set(info.documents) - old
     return frozenset(
         document.id
         for document in workspace.store.documents.all(info.corpus_id, replaced=True)
-        if document.id in current - old
+        if document.id in current
         and (document.added > earlier.created if known is None else document.name not in known)
     )
 
@@ -192,38 +198,9 @@ def _document(chunk_id: str) -> str:
     return parts[0] if parts else ""
 
 
-def _recall(results: Sequence[Retrieved], depth: int, k: int) -> Floats:
-    table = rank_metrics.measure(rank_metrics.read(results, depth))
-    return np.asarray(rank_metrics.RANKING["recall"].function(table)[:, k - 1], dtype=np.float64)
-
-
 def _row(name: str, measured: Sequence[Floats], places: Sequence[int]) -> Row:
     before, after, without = (values[list(places)] for values in measured)
     means = float(before.mean()), float(after.mean()), float(without.mean())
     lost = after < before
     counts = int(lost.sum()), int((lost & (without >= before)).sum()), int((after > before).sum())
     return Row(name, len(places), *means, *counts)
-
-
-def _lost(
-    questions: Sequence[Question],
-    old: Sequence[Retrieved],
-    now: Sequence[Retrieved],
-    measured: Sequence[Floats],
-    new: frozenset[str],
-    depth: int,
-) -> list[Lost]:
-    """Return the questions that find less than before, those lost to competition first, in order."""
-    ranks = [
-        rank_metrics.ranks(rank_metrics.measure(rank_metrics.read(results, depth))).tolist() for results in (old, now)
-    ]
-    found = []
-    for place, question in enumerate(questions):
-        before, after, without = (float(values[place]) for values in measured)
-        if after >= before:
-            continue
-        reached = ranks[1][place] or depth
-        above = sum(_document(i) in new for i in now[place].ranking.ids[:reached])
-        rows = (before, after, without, ranks[0][place], ranks[1][place], above)
-        found.append(Lost(question.id, question.text, *rows))
-    return sorted(found, key=lambda each: not each.to_competition)

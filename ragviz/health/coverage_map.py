@@ -56,14 +56,9 @@ class CoverageMap:
     run: str = ""
     k: int = 0
 
-    @property
-    def chunks(self) -> int:
-        """All chunks of the index."""
-        return sum(self.total)
-
 
 def coverage_map(
-    workspace: Workspace, info: IndexInfo, questions: Sequence[Question], run: Run | None = None, *, most: int = SHOWN
+    workspace: Workspace, info: IndexInfo, questions: Sequence[Question], run: Run | None = None
 ) -> CoverageMap:
     """Place the chunks of an index; `questions` are those of the set that are asked, `run` the newest one of it.
 
@@ -74,16 +69,19 @@ def coverage_map(
     """
     info = search.ready(workspace, damage.sound(workspace, info))
     cuts = workspace.store.indexes.cuts(info.build, info.documents)
-    ids = [chunk_id for document_id, rows in cuts.items() for chunk_id in indexing.chunk_ids(document_id, rows)]
+    names = workspace.store.documents.names(info.corpus_id)
+    ids, owners = list[str](), list[str]()
+    for document_id, rows in cuts.items():
+        ids += indexing.chunk_ids(document_id, rows)
+        owners += [names.get(document_id, UNKNOWN)] * len(rows)
     by_chunk = states_of(workspace, info, questions, run, cuts)
     states = np.array([by_chunk.get(chunk_id, NEVER) for chunk_id in ids], dtype=np.int8)
     never, found, missed = (int((states == state).sum()) for state in (NEVER, FOUND, MISSED))
-    shown = sampled(states, most)
+    by_chance = np.random.default_rng(0).permutation(len(states))
+    shown = np.sort(by_chance[np.argsort(-states[by_chance], kind="stable")][:SHOWN])  # missed ones, then asked ones
     drawn = tuple(ids[row] for row in shown)
     vectors, basis = _vectors(workspace, info, drawn)
     xy, explained = placed(vectors)
-    names = workspace.store.documents.names(info.corpus_id)
-    owners = [names.get(i, UNKNOWN) for i, rows in cuts.items() for _ in range(len(rows))]
     return CoverageMap(
         drawn, xy, states[shown], tuple(owners[row] for row in shown), (never, found, missed), basis, explained,
         run.name if run else "", run.config.k if run else 0,
@@ -110,13 +108,6 @@ def states_of(
     return states
 
 
-def sampled(states: NDArray[np.int8], most: int, seed: int = 0) -> NDArray[np.int64]:
-    """Return the rows to be drawn, in order: at most `most`, missed ones first, then those asked about, by chance."""
-    by_chance = np.random.default_rng(seed).permutation(len(states))
-    order = by_chance[np.argsort(-states[by_chance], kind="stable")]
-    return np.sort(order[:most])
-
-
 def placed(vectors: Floats, most: int = FITTED) -> tuple[Floats, float]:
     """Project rows (n, d) on their two principal components, and return the share of the variance these hold.
 
@@ -128,8 +119,8 @@ def placed(vectors: Floats, most: int = FITTED) -> tuple[Floats, float]:
     xy = np.zeros((len(vectors), 2), np.float32)
     if count < 1 or not vectors.std():
         return xy, 0.0
-    rows = vectors if len(vectors) <= most else vectors[np.random.default_rng(1).permutation(len(vectors))[:most]]
-    components = PCA(count, random_state=2).fit(rows)
+    fitted = np.random.default_rng(1).permutation(len(vectors))[:most]
+    components = PCA(count, random_state=2).fit(vectors[fitted])
     xy[:, :count] = components.transform(vectors)
     return xy, float(components.explained_variance_ratio_.sum())
 

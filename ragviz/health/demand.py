@@ -116,27 +116,24 @@ def examine(
         hidden=log.hidden,
         texts=len(log.asked),
         asked=log.total,
-        clusters=tuple(_kept(cluster) for cluster in listed),
+        clusters=tuple(
+            Cluster(
+                text=each.text,
+                count=each.count,
+                texts=len(each.members),
+                language=each.language,
+                examples=tuple([member.text for member in each.members if member.text != each.text][:EXAMPLES]),
+                question=each.question,
+                alike=round(each.alike, 3),
+            )
+            for each in listed
+        ),
         index=index.name if index else "",
         embedder=vectors.name,
         unlisted=len(others),
         unlisted_asked=sum(cluster.count for cluster in others),
         unlisted_matched=sum(cluster.count for cluster in others if cluster.question),
         notes=tuple(notes),
-    )
-
-
-def _kept(cluster: OpenCluster) -> Cluster:
-    """Return what is stored of a cluster."""
-    examples = [member.text for member in cluster.members if member.text != cluster.text]
-    return Cluster(
-        text=cluster.text,
-        count=cluster.count,
-        texts=len(cluster.members),
-        language=cluster.language,
-        examples=tuple(examples[:EXAMPLES]),
-        question=cluster.question,
-        alike=round(cluster.alike, 3),
     )
 
 

@@ -78,8 +78,6 @@ def competition(found: Competition) -> list[str]:
         f"{counted(total.lost, 'question', 'finds')} less than before: {total.to_competition:,} lost to the "
         f"competition of the new chunks, {total.lost - total.to_competition:,} for other reasons."
     )
-    if not found.exact:
-        lines.append("The new chunks were left out of the stored rankings: exact for the nearest chunks only.")
     return lines
 
 
@@ -87,8 +85,8 @@ def coverage(shown: CoverageMap) -> str:
     """Say what a coverage map shows, and what it leaves out."""
     never, found, missed = shown.total
     misses = f", {missed:,} of them not in the first {shown.k} of {shown.run}" if shown.run else ""
-    said = f"{found + missed:,} of {shown.chunks:,} chunks are asked about{misses}; {never:,} are not."
-    if left_out := shown.chunks - len(shown.ids):
-        said += f" Drawn are {shown.chunks - left_out:,}, the others left out by chance, those asked about last."
+    said = f"{found + missed:,} of {sum(shown.total):,} chunks are asked about{misses}; {never:,} are not."
+    if len(shown.ids) < sum(shown.total):
+        said += f" Drawn are {len(shown.ids):,}, the others left out by chance, those asked about last."
     near = "texts that mean the same" if shown.basis == "embeddings" else "texts that share rare words"
     return f"{said} Near each other are {near}, as far as two dimensions show ({shown.explained:.0%} of the variance)."

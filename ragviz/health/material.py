@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -15,7 +14,6 @@ from ragviz.core.errors import ServiceError, UsageError
 from ragviz.core.question import Question
 from ragviz.core.question_set import QuestionSet
 from ragviz.core.stopping import Progress, silent
-from ragviz.generation import plan_record, sections
 from ragviz.health import word_weights as words
 from ragviz.health.word_weights import Weights
 from ragviz.index import damage
@@ -92,7 +90,7 @@ class ClosedBook:
 
 @dataclass(frozen=True, slots=True)
 class Area:
-    """A document or section: what it is called, its length in letters, and the ids of the questions about it."""
+    """A document: its name, its length in letters, and the ids of the questions about it."""
 
     name: str
     letters: int
@@ -105,8 +103,7 @@ class Material:
 
     `set_aside` are the questions that are in quarantine because their evidence is gone.
     `lexical` are the first chunks of BM25 for each question, by id, empty without an index. `verdicts` are pooled ones,
-    by question id. `planned` counts the questions that the set's plan wants of each type, None without a plan. `judged`
-    says by run of which answers a judge found all claims in the passages, by question.
+    by question id. `judged` says by run of which answers a judge found all claims in the passages, by question.
     """
 
     subjects: tuple[Subject, ...]
@@ -118,8 +115,6 @@ class Material:
     judged: Mapping[str, Mapping[str, bool]] = field(default_factory=dict)
     verdicts: Mapping[str, pooled.Verdicts] = field(default_factory=dict)
     documents: tuple[Area, ...] = ()
-    sections: tuple[Area, ...] = ()
-    planned: Mapping[str, int] | None = None
     set_aside: tuple[Question, ...] = ()
 
 
@@ -178,9 +173,6 @@ def read_material(
     weights = chunk_weights(workspace, question_set.corpus_id, cuts, progress=progress)
     runs = runs_of(workspace, question_set)
     lexical = _searched(workspace, index, subjects, progress) if index is not None and cuts else {}
-    planned = Counter[str]()
-    for cell in (cell for record in plan_record.records_of(store, question_set.id) for cell in record.cells):
-        planned[cell.type] += cell.planned
     progress(0, None, "", "Reading the runs")
     return Material(
         tuple(subjects),
@@ -191,8 +183,7 @@ def read_material(
         tuple(_closed_book(workspace, runs)),
         _supported(workspace, runs),
         measurements.of_questions(workspace, runs[0], questions)[1] if runs else {},
-        *_areas(workspace, question_set.corpus_id, documents, questions),
-        dict(planned) if planned.total() else None,
+        _areas(documents, questions),
         tuple(question for question in every if staleness.is_set_aside(question)),
     )
 
@@ -304,31 +295,13 @@ def _supported(workspace: Workspace, runs: Sequence[Run]) -> dict[str, dict[str,
     }
 
 
-def _areas(
-    workspace: Workspace, corpus_id: str, documents: Sequence[DocumentInfo], questions: Sequence[Question]
-) -> tuple[tuple[Area, ...], tuple[Area, ...]]:
-    """Return documents and their sections with the questions about each; one about several counts in each."""
-    starts: dict[str, dict[str, list[int]]] = {}
+def _areas(documents: Sequence[DocumentInfo], questions: Sequence[Question]) -> tuple[Area, ...]:
+    """Return documents with the questions about each; one about several counts in each."""
+    about: dict[str, dict[str, None]] = {}
     for question in questions:
         for span in (span for group in question.evidence for span in group if not span.stale):
-            starts.setdefault(span.document_id, {}).setdefault(question.id, []).append(span.start)
-    scale = {d.id: letters(d.language) for d in documents}
-    whole = tuple(Area(d.name, scale[d.id] * d.characters, tuple(starts.get(d.id, ()))) for d in documents)
-    names, parts = {d.id: d.name for d in documents}, []
-    for document in workspace.store.documents.texts(corpus_id, [d.id for d in documents]):
-        found = sections.sections(document)
-        lengths: dict[str, int] = {}
-        asked: dict[str, dict[str, None]] = {}
-        for section in found:
-            lengths[section.path] = lengths.get(section.path, 0) + scale[document.id] * (section.end - section.start)
-        for question_id, places in starts.get(document.id, {}).items():
-            for start in places:
-                asked.setdefault(sections.section_at(found, start).path, {})[question_id] = None
-        parts += [
-            Area(" > ".join(filter(None, (names[document.id], path))), length, tuple(asked.get(path, ())))
-            for path, length in lengths.items()
-        ]
-    return whole, tuple(parts)
+            about.setdefault(span.document_id, {})[question.id] = None
+    return tuple(Area(d.name, letters(d.language) * d.characters, tuple(about.get(d.id, ()))) for d in documents)
 
 
 def letters(of: str) -> int:

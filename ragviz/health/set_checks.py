@@ -68,19 +68,11 @@ _ALL = (
     ),
     Check(
         "unbalanced",
-        "Too many about one document, section or type",
+        "Too many about one document",
         "A few documents decide the score. Listed are the questions beyond what chance allows.",
-        "More than chance gives (Poisson, 5 % for all cells together) where questions fall by the square root of "
-        f"lengths; of a type, more than planned, without a plan more than {balance.MOSTLY:.0%} of the set.",
+        "More than chance gives (Poisson, 5 % for all documents together) where questions fall by the square root of "
+        "lengths.",
         balance.unbalanced,
-    ),
-    Check(
-        "per-passage",
-        "Many questions about one passage",
-        "They are found and lost together: they are worth fewer independent ones.",
-        f"More than {balance.PER_PASSAGE} questions about the same evidence chunk; listed are those beyond "
-        f"{balance.PER_PASSAGE}.",
-        balance.per_passage,
     ),
     Check(
         "stale",
