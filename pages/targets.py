@@ -123,13 +123,10 @@ def first_items(log: Log) -> None:
     table.draw(
         frame.drop(columns=empty), "first-items", alt="First items", columns=texts | {"Contexts": 70}, most=FIRST
     )
-    of_all = [problem for problem in log.problems if problem.startswith("Every item")]
-    for problem in of_all:
-        st.warning(plain(problem))
-    if len(log.problems) > len(of_all):
-        with st.expander(
-            f":orange[▲] {wording.counted(len(log.problems) - len(of_all), 'item')} incomplete or left out"
-        ):
+    if log.lacks:
+        st.warning(log.told[0])
+    if log.problems:
+        with st.expander(f":orange[▲] {wording.counted(len(log.problems), 'item')} incomplete or left out"):
             problems = pd.DataFrame({"Reason": log.problems})
             table.draw(problems, "problems", alt="Problems", columns={"Reason": table.text("large")}, most=10)
 

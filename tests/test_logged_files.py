@@ -238,8 +238,8 @@ def test_missing_is_told_and_errors_are_no_answers():
     assert [(each.answer, each.error) for each in log.items] == [
         (None, ""), (None, "CHATBOT_ERROR: timed out"), ("I do not know.", ""), (None, "HTTP 503: {}"),
     ]  # fmt: skip
-    assert log.problems == (
-        "Every item is without contexts: what needs it is not known.",
+    assert log.told == (
+        "Every item has no contexts: what needs it is not known.",
         "Row 1 has no answer: what needs it is not known.",
         "Row 3 has no reference: what needs it is not known.",
         "Row 5: is not a JSON object.",
@@ -280,9 +280,6 @@ def test_several_systems_are_a_log_each_under_the_same_ids():
     named = [{"name": name, "results": rows} for name, rows in keyed.items()]
     for value in (deep, named):
         assert [log.system for log in read(value).logs] == ["gpt", "llama"]
-    by_metric = {"tone": [{"question": "Q?", "answer": "A.", "metric_output": 1}]}
-    by_metric["care"] = [{"question": "Q?", "answer": "A.", "metric_output": 0}]
-    assert only(by_metric).scores == {"tone": 1.0, "care": 0.0}
     once = [{"question": f"Q{n}?", "answer": "A.", "model": "ab"[n]} for n in range(2)]
     assert [log.system for log in read(once).logs] == [""]
 
@@ -364,20 +361,6 @@ def test_a_frame_and_several_systems_are_imported(tmp_path):
     with pytest.raises(UsageError, match="choose one of a, b"):
         project.import_run(several, "both")
     assert project.import_run(several, "second", system="b").name == "second"
-
-
-def test_systems_beside_each_other_in_a_row_are_a_log_each():
-    by = {
-        name: {"answer": said, "contexts": [read]} for name, said, read in [("gpt-4", "A.", "c"), ("llama", "B.", "d")]
-    }
-    logs = read([{"question": "Q?", "reference": "R."} | by]).logs
-    assert [(log.system, log.items[0].answer, log.items[0].contexts[0].text) for log in logs] == [
-        ("gpt-4", "A.", "c"), ("llama", "B.", "d"),
-    ]  # fmt: skip
-    flat = read(b"question,response_a,response_b\nQ?,one way,another way\n", "log.csv").logs
-    assert [(log.system, log.items[0].answer) for log in flat] == [("a", "one way"), ("b", "another way")]
-    verdicts = {name: [{"query": "Q?", "response": "A.", "score": n}] for n, name in enumerate(["tone", "care"])}
-    assert only(verdicts).scores == {"tone": 0.0, "care": 1.0}
 
 
 def test_names_of_files_are_documents_and_no_texts():

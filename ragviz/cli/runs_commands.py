@@ -168,7 +168,7 @@ def _show_reading(workspace: console.Workspace, reading: logged_item.Reading, as
     of_logs = [(log, log.counts) for log in reading.logs]
     first = [item for log in reading.logs for item in log.items[:5]][:5]
     body: dict[str, Any] = {"format": reading.format, "columns": reading.columns, "roles": reading.roles}
-    body["systems"] = [{"system": log.system, "problems": log.problems, **own} for log, own in of_logs]
+    body["systems"] = [{"system": log.system, "problems": log.told, **own} for log, own in of_logs]
     body |= {"judging": asdict(judging), "first": [asdict(item) for item in first]}
 
     def draw() -> None:
@@ -197,7 +197,7 @@ def _show_reading(workspace: console.Workspace, reading: logged_item.Reading, as
         )
 
     console.show(body, as_json, draw)
-    console.warn(*dict.fromkeys(problem for log in reading.logs for problem in log.problems))
+    console.warn(*dict.fromkeys(problem for log in reading.logs for problem in log.told))
 
 
 def _is_used(column: str, reading: logged_item.Reading) -> bool:

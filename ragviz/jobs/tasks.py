@@ -178,7 +178,7 @@ def _import_run(workspace: Workspace, arguments: Mapping[str, Any], progress: Pr
     runs = imports.import_reading(
         workspace, corpus, arguments["name"], reading, question_set, arguments["system"], progress
     )
-    told = dict.fromkeys(problem for log in reading.logs for problem in log.problems)
+    told = dict.fromkeys(problem for log in reading.logs for problem in log.told)
     told |= dict.fromkeys(problem for run in runs for problem in run.provenance.get("problems", ()))
     items = sum(run.provenance["n"] for run in runs)
     return {"runs": [run.name for run in runs], "items": items, "problems": [*told][:MOST_TOLD], "told": len(told)}

@@ -8,9 +8,9 @@ from typing import Any
 
 from ragviz.core.errors import InputError
 from ragviz.documents.tables_in import REFUSED
-from ragviz.targets.logged_content import missing, number, plain, structured
+from ragviz.targets.logged_content import Content, as_rows, missing, number, plain, structured
 from ragviz.targets.logged_roles import ROLES
-from ragviz.targets.logged_tables import SAMPLE, Table, cell
+from ragviz.targets.logged_tables import DEEPEST, SAMPLE, Table, cell, columns_of, lists_in, name_of, transposed
 from ragviz.targets.logged_values import passages_in, text_in, turns_in, whole_in
 
 PREFIXES = re.compile(
@@ -77,32 +77,6 @@ def guessed(tables: Sequence[Table], columns: Sequence[str]) -> dict[str, str]:
         column for column in columns if column not in roles.values() and _is_score(column, values.get(column, ()))
     ]
     return roles | ({"scores": ", ".join(scores)} if scores else {})
-
-
-_ANSWERS = re.compile(
-    r"(?:answer|response|output|prediction)[_. ](?P<a>.+)|(?P<b>.+)[_. ](?:answer|response|output)", re.I
-)
-
-
-def by_system(table: Table, columns: Sequence[str], roles: Mapping[str, str]) -> dict[str, dict[str, str]]:
-    """Return the columns of several systems in one row, as "answer_gpt" or "gpt.answer", by role, by system."""
-    systems: dict[str, dict[str, str]] = {}
-    for column in columns:
-        match, names = _ANSWERS.fullmatch(column), _names(column)
-        above = column.rpartition(".")[0]
-        known = {*names[:3]} & _ALIASES if not above else _depth(column) == 0 or plain(above) in _ALIASES
-        said = [value for _, row in table.rows[:SAMPLE] if not missing(value := cell(row, column))]
-        if match and names and not known and said and all(isinstance(v, str) and number(v) is None for v in said):
-            systems[str(match["a"] or match["b"])] = {"answer": column}
-    if len(systems) < 2 or roles.get("answer", "") not in ("", *(own["answer"] for own in systems.values())):
-        return {}
-    for system, own in systems.items():
-        for column in columns:
-            rest = column.removeprefix(system) if column.startswith(system) else column.removesuffix(system)
-            for role in ("contexts", "context_ids", "seconds", "cost", "error"):
-                if rest != column and plain(rest) in ROLES[role].names.split():
-                    own[role] = column
-    return systems
 
 
 _APART = re.compile(
@@ -257,3 +231,32 @@ def lists_contexts(tables: Sequence[Table], roles: Mapping[str, str]) -> bool:
     """Return whether rows list what was read: one text or id a row, without a question, is a corpus."""
     columns = [roles[role] for role in ("contexts", "context_ids") if role in roles]
     return any(isinstance(structured(cell(row, each)), list) for each in columns for _, row in tables[0].rows[:SAMPLE])
+
+
+def tables_of(content: Content) -> list[Table]:
+    """Return the rows of a file; where they have no question, the longest list within that has, and those beside."""
+    whole: Any = [row for _, row in content.rows] if content.whole is None else content.whole
+    one = Table("", content.rows if content.whole is None else as_rows(transposed(whole) or [whole]))
+    if (own := _worth(one, levels=DEEPEST if content.whole is None else 1)) > 1:
+        return [one]
+    found = {path: Table("", rows) for path, rows in lists_in(whole, ()) if path}
+    worth = {path: _worth(table) for path, table in found.items()}
+    best = max(found, key=lambda path: (worth[path], -len(path), len(found[path].rows)), default=())
+    if worth.get(best, 0) <= (own if content.whole is None else 0) or (own and len(found[best].rows) < len(one.rows)):
+        return [one]
+    columns = {*columns_of([found[best]])}
+    beside = [
+        path
+        for path, table in found.items()
+        if len(path) == len(best)
+        and sum(a != b for a, b in zip(path, best, strict=True)) < 2
+        and len(columns & {*columns_of([table])}) * 2 >= len(columns)
+    ]
+    return [Table(name_of(whole, path, beside), found[path].rows) for path in beside]
+
+
+def _worth(table: Table, levels: int = DEEPEST) -> int:
+    """Return how many of question, answer and contexts rows have; 0 without a question, unless they have the others."""
+    roles = guessed([table], columns_of([table], levels)).keys()
+    has = [role in roles for role in ("question", "answer", "contexts")]
+    return sum(has) if has[0] or all(has[1:]) or (has[1] and len(table.rows) > 1) else 0

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from ragviz.core.errors import InputError
-from ragviz.core.question import LONGEST_ID
 from ragviz.core.verdict import Matrix
 
 
@@ -53,15 +52,22 @@ class LoggedItem:
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """The readable items of one system, a sentence on each that is not readable, and the program that wrote them.
+    """The readable items of one system, and the program that wrote them.
 
-    `system` is what the file calls the system, "" where it names none.
+    `problems` is a sentence on each item that is incomplete or not readable, `lacks` what no item has ("answer",
+    "reference", "contexts"). `system` is what the file calls the system, "" where it names none.
     """
 
     items: tuple[LoggedItem, ...]
     problems: tuple[str, ...]
     origin: str
     system: str = ""
+    lacks: frozenset[str] = frozenset()
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """A sentence on what all items lack, where they lack something, and the problems."""
+        return (*((_lacking("Every item", self.lacks),) if self.lacks else ()), *self.problems)
 
     @property
     def counts(self) -> dict[str, int]:
@@ -103,35 +109,32 @@ class Reading:
         return {name: sum(each[name] for each in of_logs) for name in of_logs[0]}
 
 
-def gathered(numbered: Iterable[tuple[str, Callable[[], LoggedItem]]], name: str, origin: str) -> Log:
-    """Return a log of items, each by what it is called and a function that makes it or says by ValueError why not.
+def gathered(rows: Iterable[tuple[str, LoggedItem | str]], name: str, origin: str, system: str = "") -> Log:
+    """Return a log of items with ids of their own, each by what it is called, or why there is none.
 
     Raises:
         InputError: none can be read.
 
     """
-    items: dict[str, LoggedItem] = {}
-    told: dict[str, str] = {}
-    lacks: dict[str, list[str]] = {}
-    for called, made in numbered:
-        try:
-            item = made()
-            if len(item.id) > LONGEST_ID:
-                raise ValueError(f"its id has {len(item.id):,} characters: at most {LONGEST_ID} can be kept")
-            if items.setdefault(item.id, item) is not item:
-                raise ValueError(f"there is one with the id '{item.id}' before it")
-        except ValueError as error:
-            told[called] = f"{called}: {error}."
-            continue
-        known = {"answer": item.answer or item.error, "reference": item.reference, "contexts": item.contexts}
-        told[called], lacks[called] = "", [what for what, value in known.items() if not value]
+    rows = list(rows)
+    items = [item for _, item in rows if isinstance(item, LoggedItem)]
     if not items:
-        raise InputError(f"{name} holds no result that can be read. {' '.join([*told.values()][:3])}")
-    some = next(iter(lacks.values()))
-    common = [what for what in some if len(lacks) > 1 and all(what in lacking for lacking in lacks.values())]
-    for called, lacking in lacks.items():
-        if own := [what for what in lacking if what not in common]:
-            told[called] = f"{called} has no {' and no '.join(own)}: what needs it is not known."
-    problems = [f"Every item is without {' and '.join(common)}: what needs it is not known."] if common else []
-    problems += filter(None, told.values())
-    return Log(tuple(items.values()), tuple(problems), origin)
+        told = " ".join(f"{called}: {why}." for called, why in rows[:3])
+        raise InputError(f"{name} holds no result that can be read. {told}")
+    common = set.intersection(*(_lacks(item) for item in items)) if len(items) > 1 else set()
+    problems = []
+    for called, item in rows:
+        if isinstance(item, str):
+            problems.append(f"{called}: {item}.")
+        elif own := _lacks(item) - common:
+            problems.append(_lacking(called, own))
+    return Log(tuple(items), tuple(problems), origin, system, frozenset(common))
+
+
+def _lacks(item: LoggedItem) -> set[str]:
+    known = {"answer": item.answer or item.error, "reference": item.reference, "contexts": item.contexts}
+    return {what for what, value in known.items() if not value}
+
+
+def _lacking(who: str, parts: Collection[str]) -> str:
+    return f"{who} has no {' and no '.join(sorted(parts))}: what needs it is not known."
