@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
-from urllib.parse import urlsplit
 
 from ragviz.core import addresses
 from ragviz.core.configuration import NO_EMBEDDER, REMOTE, Backend, IndexConfig, IndexInfo
@@ -208,13 +207,7 @@ class Workspace:
 
 def _check_base_url(url: str | None) -> None:
     """Raise UsageError for an address of the endpoint that is invalid, or ambiguous between password and host."""
-    try:
-        parts = urlsplit(url or "https://the.default/v1")
-        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-        usable = usable and not addresses.is_ambiguous(url or "")
-    except ValueError:  # a port that is not a number, or out of range
-        usable = False
-    if not usable:
+    if not addresses.is_usable(url or "https://the.default/v1") or addresses.is_ambiguous(url or ""):
         raise UsageError(
             "OPENAI_BASE_URL is no address of a server: write it like http://localhost:8000/v1, with its scheme, "
             "and / \\ ? # @ in a password as %2F %5C %3F %23 %40."

@@ -86,7 +86,7 @@ def test_a_token_is_sent_and_never_shown(system: SystemServer, monkeypatch: pyte
     ("fault", "said"),
     [
         ("late", "did not answer within 1 s"),
-        ("drop", "ended the connection without an answer"),
+        ("drop", "cannot be reached, or broke off its reply"),
         ("half", "broke off its reply"),
         ("page", "with a web page (Bad gateway: Try later)"),
         ("429", "HTTP 429 (Slow down)"),

@@ -214,7 +214,7 @@ def test_what_a_function_raises_is_the_reason(workspace: Workspace) -> None:
     item = Called(lambda text: 1 / 0, "half").ask(Question("q", "Why?", "", (), "hand"))
     assert item.error == "'half' raised ZeroDivisionError: division by zero"
     assert (
-        "returned n, which has none of answer"
+        "returned n, in which no text is an answer"
         in Called(lambda text: {"n": 1}).ask(Question("q", "?", "", (), "hand")).error
     )
     with pytest.raises(UsageError, match="A int cannot be asked"):

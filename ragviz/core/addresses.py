@@ -6,7 +6,7 @@ An address holds secrets before its last @ (user and password), and in its param
 from __future__ import annotations
 
 import re
-from urllib.parse import unquote_plus
+from urllib.parse import unquote_plus, urlsplit
 
 HIDDEN = "••••"
 """Replaces a secret."""
@@ -48,6 +48,15 @@ def shown(address: str) -> str:
         return f"{start}{HIDDEN}"
     pairs = [f"{name}={value}" if _is_harmless(name) else HIDDEN for name, value in query]
     return f"{start}{HIDDEN + '@' if account else ''}{place}{'?' if pairs else ''}{'&'.join(pairs)}"
+
+
+def is_usable(address: str) -> bool:
+    """Return whether `address` is one of HTTP, with a host, and a port that there can be."""
+    try:
+        parts = urlsplit(address)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a port that is no number, or out of range
+        return False
 
 
 def is_ambiguous(address: str) -> bool:

@@ -17,16 +17,20 @@ from typing import Any
 from ragviz.core.errors import RagvizError, UsageError
 from ragviz.core.question import Question
 from ragviz.core.stopping import awaited
-from ragviz.targets.logged_item import LoggedItem, Passage
+from ragviz.targets.logged_content import plain
+from ragviz.targets.logged_item import LoggedItem
+from ragviz.targets.logged_roles import ROLES
+from ragviz.targets.logged_values import passages_in, text_in
 from ragviz.text.untrusted import storable
 
-ANSWERS = ("answer", "response", "result", "output", "output_text", "replies", "answers", "text", "content", "data")
-"""Names of an answer in a dict, or an object, that is returned, the first that it has."""
-CONTEXTS = ("contexts", "context", "source_documents", "source_nodes", "retrieved_contexts", "documents", "sources")
-TEXTS = ("text", "content", "page_content", "pageContent")
-"""Names of the text of a context."""
-DOCUMENTS = ("document", "source", "file_name", "file_path", "document_name", "title")
-"""Names of its document, in it or its metadata."""
+PARTS = (
+    "answer", "response", "result", "output", "output_text", "replies", "answers", "text", "content", "page_content",
+    "contexts", "context", "source_documents", "source_nodes", "retrieved_contexts", "documents", "sources", "messages",
+    "node", "metadata", "meta", "document", "id", "id_", "node_id", "score", "role", "type",
+)  # fmt: skip
+"""Attributes of what a library returns that are read, where it has them: as a file's keys are."""
+TOLD = ("seconds", "prompt_tokens", "completion_tokens", "cost", "abstained")
+"""Numbers that a function may return beside its answer."""
 INPUTS = ("question", "query", "input", "text", "prompt")
 """Names of the input that takes the question."""
 
@@ -69,9 +73,7 @@ class Called:
             raise
         except Exception as error:  # of somebody else's function
             return replace(item, error=f"'{self.label}' raised {type(error).__name__}: {error}")
-        read = read if read.seconds is not None else replace(read, seconds=time.monotonic() - started)
-        empty = read.answer is not None and not read.answer.strip() and not read.error
-        return replace(read, error=f"'{self.label}' returned an empty answer.") if empty else read
+        return read if read.seconds is not None else replace(read, seconds=time.monotonic() - started)
 
 
 async def _awaited(value: Any) -> Any:
@@ -157,57 +159,35 @@ def _read(item: LoggedItem, value: Any) -> LoggedItem:
         value = whole()
     if isinstance(value, LoggedItem):
         return replace(value, id=item.id, question=item.question, reference=item.reference)
-    if isinstance(value, str):
-        return replace(item, answer=str(storable(value)))
-    if isinstance(value, tuple) and len(value) == 2:
-        return replace(item, answer=_text_of(value[0]), contexts=_passages(value[1]))
     if isinstance(value, list):  # of a retriever
-        return replace(item, contexts=_passages(value))
-    answer = _part(value, ANSWERS)
-    if answer is None:
-        parts = ", ".join(map(str, value)) if isinstance(value, Mapping) else f"a {type(value).__name__}"
-        raise TypeError(f"it returned {parts}, which has none of {', '.join(ANSWERS)}")
-    told = {
-        name: _part(value, (name,)) for name in ("seconds", "prompt_tokens", "completion_tokens", "cost", "abstained")
-    }
-    known: dict[str, Any] = {name: each for name, each in told.items() if isinstance(each, (int, float))}
-    contexts = _part(value, CONTEXTS)
-    return replace(item, answer=_text_of(answer), contexts=_passages(contexts or _part(answer, CONTEXTS)), **known)
+        return replace(item, contexts=tuple(passages_in(_as_json(value))))
+    pair = value if isinstance(value, tuple) and len(value) == 2 else (value, None)
+    said, read = map(_as_json, pair)
+    told: dict[str, Any] = {}
+    if isinstance(said, dict):
+        named = {plain(name): each for name, each in said.items() if each}
+        read = next((named[name] for name in ROLES["contexts"].names.split() if name in named), None)
+        told = {name: said[name] for name in TOLD if isinstance(said.get(name), (int, float))}
+    answer = text_in(said, "answer")
+    if not answer.strip():
+        parts = ", ".join(said) if isinstance(said, dict) else f"a {type(value).__name__}"
+        raise TypeError(f"it returned {parts}, in which no text is an answer")
+    return replace(item, answer=answer, contexts=tuple(passages_in(read)), **told)
 
 
-def _part(value: Any, names: Sequence[str]) -> Any:
-    """Return the first of the parts of a dict or an object that is there, None for none."""
-    for name in names:
-        part = value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
-        if isinstance(part, str) or (part is not None and not callable(part)):  # texts of LangChain can be called
-            return part
-    return None
-
-
-def _text_of(value: Any) -> str:
-    """Return the text of an answer or a context, of several the first."""
+def _as_json(value: Any) -> Any:
+    """Return what was returned as JSON has it: objects by those of their `PARTS` that are no methods."""
+    if value is None or isinstance(value, (str, bool, int, float)):
+        return storable(value)
     if isinstance(value, (list, tuple)):
-        return _text_of(value[0]) if value else ""
-    if value is not None and not isinstance(value, (str, int, float)):
-        part = _part(value, (*ANSWERS, *TEXTS))
-        return str(value) if part is None else _text_of(part)
-    return str(storable("" if value is None else str(value)))
-
-
-def _passages(value: Any) -> tuple[Passage, ...]:
-    each = [value] if isinstance(value, (str, Mapping)) else list(value or ())
-    return tuple(map(_passage, each))
-
-
-def _passage(value: Any) -> Passage:
-    """Return a context: a text, a dict, a LangChain or Haystack document, or a LlamaIndex node with its score."""
-    if isinstance(value, str):
-        return Passage(str(storable(value)))
-    inner = _part(value, ("node",)) or value
-    about = _part(inner, ("metadata", "meta")) or {}
-    text, score = _part(inner, TEXTS), _part(value, ("score", "similarity")) or _part(about, ("score",))
-    if text is None:
-        raise TypeError(f"a context is a {type(value).__name__}, which has none of {', '.join(TEXTS)}")
-    document = _part(inner, DOCUMENTS) or _part(about, DOCUMENTS)
-    numbered = float(score) if isinstance(score, (int, float)) or hasattr(score, "__float__") else None
-    return Passage(_text_of(text), _text_of(_part(inner, ("id", "node_id", "id_"))), _text_of(document), numbered)
+        return [_as_json(each) for each in value]
+    if isinstance(value, Mapping):
+        return {str(name): _as_json(each) for name, each in value.items()}
+    if hasattr(value, "__float__"):  # of numpy
+        return float(value)
+    found = {name: getattr(value, name, None) for name in PARTS}
+    # Texts of LangChain can be called.
+    parts = {name: each for name, each in found.items() if isinstance(each, str) or not callable(each)}
+    if isinstance(answer := getattr(value, "data", None), str):  # of Haystack
+        parts["answer"] = answer
+    return {name: _as_json(each) for name, each in parts.items() if each is not None} or str(value)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import random
 import re
@@ -28,6 +27,7 @@ from ragviz.core.stopping import current, detached
 from ragviz.models import refusals, transport
 from ragviz.models.replies import Malformed
 from ragviz.models.transport import Gate
+from ragviz.targets.logged_content import number
 from ragviz.targets.logged_item import LoggedItem, Passage
 from ragviz.text.denial import abstains
 from ragviz.text.untrusted import is_deep, parsed, storable, without_keys
@@ -105,12 +105,12 @@ def read_again(endpoint: Endpoint, tested: Tested, ca_file: Path | None = None) 
     """Read the reply of a call for trial by other choices, without asking again; raises as `test`."""
     if tested.reply is None or isinstance(tested.reply, str):
         return tested
-    before = tested.item
+    before, asker = tested.item, Asker(endpoint, ca_file)
     bare = LoggedItem(before.id, before.question, before.reference, None)
     try:
-        return replace(tested, item=Asker(endpoint, ca_file)._read(bare, tested.reply, before.seconds or 0.0))
+        return replace(tested, item=asker._read(bare, tested.reply, before.seconds or 0.0))
     except _Failed as error:
-        return replace(tested, item=replace(bare, error=str(error)))
+        return replace(tested, item=replace(bare, error=asker._shown(str(error))))
 
 
 def check(endpoint: Endpoint) -> None:
@@ -130,7 +130,7 @@ def check(endpoint: Endpoint) -> None:
     if places - _PLACES or "question" not in places:
         wrong = f"{{{{{sorted(places - _PLACES)[0]}}}}} is no place" if places - _PLACES else "{{question}} is nowhere"
         raise UsageError(f"{name}: {wrong}; its body or address has {{{{question}}}}, {{{{history}}}}, {{{{id}}}}.")
-    for choice in ("answer", *EXPRESSIONS):
+    for choice in EXPRESSIONS:
         try:
             jmespath.compile(getattr(endpoint, choice) or ("" if choice == "answer" else "@"))
         except jmespath.exceptions.JMESPathError as error:
@@ -139,13 +139,10 @@ def check(endpoint: Endpoint) -> None:
 
 
 def _check_address(url: str, name: str) -> None:
-    try:
-        parts = urlsplit(_VARIABLE.sub("x", url))
-        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # a port that is no number, or out of range
-        usable = False
-    if not usable or addresses.is_ambiguous(url):
+    bare = _VARIABLE.sub("x", url)
+    if not addresses.is_usable(bare) or addresses.is_ambiguous(url):
         raise UsageError(f"{name} has no address that can be asked: give --url http://HOST/PATH, or with https.")
+    parts = urlsplit(bare)
     pairs = (pair.partition("=") for pair in parts.query.split("&"))
     plain = [parts.password or "", *(value for key, _, value in pairs if _SECRET.search(key))]
     if any(each not in ("", "x") for each in plain):
@@ -258,9 +255,9 @@ class Asker:
         """Ask a question as `ask`, and return request and reply too."""
         self.open()
         item, reply, trouble = LoggedItem(question.id, question.text, question.answer, None), None, ""
-        for number in range(self.endpoint.retries + 1):
-            if number:
-                current().pause(min(LONGEST_PAUSE, BACKOFF * 2 ** (number - 1)) * random.uniform(0.5, 1.0))  # noqa: S311
+        for attempt in range(self.endpoint.retries + 1):
+            if attempt:
+                current().pause(min(LONGEST_PAUSE, BACKOFF * 2 ** (attempt - 1)) * random.uniform(0.5, 1.0))  # noqa: S311
             current().pause(0)
             try:
                 with self._gate.slot() as sent:
@@ -278,7 +275,7 @@ class Asker:
                 if error.after:
                     self._gate.busy(sent, error.after)
             except TimeoutError:
-                trouble = self._late()
+                trouble = str(self._late())
         return Tested(self.request(question), reply, replace(item, error=self._shown(trouble)))
 
     def request(self, question: Question) -> str:
@@ -319,86 +316,63 @@ class Asker:
             body = json.dumps(self._body(question), ensure_ascii=False).encode()
         given = {n: _VARIABLE.sub(lambda m: self._variables[m[1]], v) for n, v in endpoint.headers.items()}
         headers = {name: v for name, v in headers.items() if name.lower() not in map(str.lower, given)} | given
-        sending = self._client.build_request(
-            endpoint.method, self._address(question, expanded=True), headers=headers, content=body
-        )
-        library = self._library
+        address, library = self._address(question, expanded=True), self._library
         try:
-            response = self._client.send(sending, stream=True)
-        except library.ConnectTimeout:
-            raise _Failed(
-                f"{self._where} took no connection. Check --url and that the server runs.", again=True
-            ) from None
-        except library.TimeoutException:
-            raise _Failed(self._late(), again=True) from None
-        except (library.ReadError, library.WriteError, library.RemoteProtocolError):
-            told = f"{self._where} ended the connection without an answer. See the server's log."
-            raise _Failed(told, again=True) from None
-        except library.HTTPError as error:
-            raise self._unreachable(str(error)) from None
-        try:
-            data = transport.body_of(response, transport.MOST_BYTES, ends)
+            with self._client.stream(endpoint.method, address, headers=headers, content=body) as response:
+                data = transport.body_of(response, transport.MOST_BYTES, ends)
         except (TimeoutError, library.TimeoutException):
-            raise _Failed(self._late(), again=True) from None
-        except library.HTTPError:
-            raise _Failed(f"{self._where} broke off its reply. See the server's log.", again=True) from None
+            raise self._late() from None
+        except library.HTTPError as error:
+            if wrong := certificates.trouble(str(error), "--url"):
+                raise _Failed(f"{wrong[0]}. {wrong[1]}") from None
+            told = f"cannot be reached, or broke off its reply ({error}). Check --url, and see the server's log."
+            raise _Failed(told, again=True) from None
         except Malformed as error:
-            raise _Failed(f"{self._where} gave {error}. Choose what it sends.") from None
-        finally:
-            response.close()
+            raise _Failed(f"gave {error}. Choose what it sends.") from None
         text = without_keys(data.decode("utf-8-sig", "replace"), self._secrets, SHORTEST_SECRET)
         if not 200 <= response.status_code < 300:
             raise self._refused(response, text)
         return text
 
-    def _late(self) -> str:
-        return (
-            f"{self._where} did not answer within {self.endpoint.timeout:g} s. Raise the time-out, or ask fewer at a "
-            "time (--concurrency)."
-        )
-
-    def _unreachable(self, text: str) -> _Failed:
-        if wrong := certificates.trouble(text, "--url"):
-            return _Failed(f"{self._where} {wrong[0]}. {wrong[1]}")
-        return _Failed(f"{self._where} cannot be reached ({text}). Check --url and that the server runs.", again=True)
+    def _late(self) -> _Failed:
+        seconds = f"{self.endpoint.timeout:g} s"
+        told = f"did not answer within {seconds}. Raise the time-out, or ask fewer at a time (--concurrency)."
+        return _Failed(told, again=True)
 
     def _refused(self, response: Any, text: str) -> _Failed:
         """Return what a response that is no success says, in the server's own words, and the next step."""
         status, kind = response.status_code, refusals.what_is(text)
-        words = " ".join(refusals.words(text).split())[: refusals.SHOWN]
-        variables = ", ".join(self._variables)
+        words = _words(text)
         step = NEXT_STEP.get(status // 100 * 100 if status // 100 in (3, 5) else status, NEXT_STEP[400])
         if 300 <= status < 400:
             words = addresses.shown(response.headers.get("location", "").partition("?")[0])
-        elif status in (401, 403) and variables:
-            step = f"Check what {variables} holds."
+        elif status in (401, 403) and self._variables:
+            step = f"Check what {', '.join(self._variables)} holds."
         again = status in refusals.RETRIED or status >= 500
         told = f"HTTP {status}{' with a web page' if kind == refusals.PAGE else ''}{f' ({words})' if words else ''}"
         after = refusals.seconds_of(response.headers.get("retry-after", ""))
-        return _Failed(f"{self._where} answered {told}. {step}", again=again, after=after, reply=text)
+        return _Failed(f"answered {told}. {step}", again=again, after=after, reply=text)
 
     def _values(self, text: str) -> Any:
         """Return what the JSON of a reply holds, of a stream the list of its events."""
         if not text.strip():
-            raise _Failed(f"{self._where} answered with nothing. See the server's log.", again=True)
+            raise _Failed("answered with nothing. See the server's log.", again=True)
         kind, stream = refusals.what_is(text), self.endpoint.stream
         if kind == refusals.PAGE:
-            words = " ".join(refusals.words(text).split())[: refusals.SHOWN]
             step = "Set --url to the address of the API, and see that no login page or proxy answers in its place."
-            raise _Failed(f"{self._where} answered with a web page ({words}). {step}", reply=text)
+            raise _Failed(f"answered with a web page ({_words(text)}). {step}", reply=text)
         if stream == "none" and kind == refusals.STREAM:
-            raise _Failed(f"{self._where} answered with a stream of events: choose --stream events.", reply=text)
+            raise _Failed("answered with a stream of events: choose --stream events.", reply=text)
         pieces = [text] if stream == "none" else _events(text) if stream == "events" else text.splitlines()
         values = []
         for piece in pieces:
             try:
                 values += [parsed(piece)] if piece.strip() and piece.strip() != "[DONE]" else []
             except ValueError:
-                begins = " ".join(piece.split())[:80]
-                told = f"{self._where} answered with what is no JSON, or with half of it ({begins!r})"
+                told = f"answered with what is no JSON, or with half of it ({' '.join(piece.split())[:80]!r})"
                 raise _Failed(f"{told}. See the server's log, or choose --stream.", again=True, reply=text) from None
         if not values or is_deep(values):
-            raise _Failed(f"{self._where} answered with no JSON that can be read. See --stream.", reply=text)
+            raise _Failed("answered with no JSON that can be read. See --stream.", reply=text)
         return values[0] if stream == "none" else values
 
     def _read(self, item: LoggedItem, reply: Any, seconds: float) -> LoggedItem:
@@ -413,18 +387,18 @@ class Asker:
         for name, listed in others.items():
             if listed and len(listed) != len(contexts):
                 told = f"--{name} finds {len(listed)}, --contexts {len(contexts)}"
-                raise _Failed(f"{self._where}: {told}; each context needs one. Write both as sources[].…", reply=reply)
+                raise _Failed(f"answered, but {told}; each context needs one. Write both as sources[].…", reply=reply)
         if wrong := next((each for each in contexts if isinstance(each, dict)), None):
             told = f"--contexts finds objects with {', '.join(list(wrong)[:SHOWN_PARTS])}"
-            raise _Failed(f"{self._where}: {told}: name the one with the text, as sources[].text.", reply=reply)
+            raise _Failed(f"answered, but {told}: name the one with the text, as sources[].text.", reply=reply)
         of_each = [listed or [None] * len(contexts) for listed in others.values()]
         rows = zip(map(_worded, contexts), *of_each, strict=True)
         passages = [
-            Passage(text, _worded(i), _worded(document), _number(score))
+            Passage(text, _worded(i), _worded(document), number(score))
             for text, i, score, document in rows
             if text or i is not None
         ]
-        tokens = [_number([None, *self._found(name, events)][-1]) for name in ("prompt_tokens", "completion_tokens")]
+        tokens = [number([None, *self._found(name, events)][-1]) for name in ("prompt_tokens", "completion_tokens")]
         phrase = " ".join(self.endpoint.abstains.casefold().split())
         abstained = bool(phrase and phrase in " ".join(answer.casefold().split())) or any(
             self._found("abstained", events)
@@ -453,21 +427,26 @@ class Asker:
 
     def _nothing(self, events: Sequence[Any], reply: Any) -> _Failed:
         """Return why a reply has no answer: an error in it, an empty text, or an expression that finds nothing."""
-        last = events[-1]
         if self._found("answer", events):
-            return _Failed(f"{self._where} answered with an empty text. See the server's log.", reply=reply)
+            return _Failed("answered with an empty text. See the server's log.", reply=reply)
         error = next((e for e in events if isinstance(e, dict) and (e.get("error") or e.get("event") == "error")), None)
         if error is not None:
-            words = " ".join(refusals.words(json.dumps(error, ensure_ascii=False)).split())[: refusals.SHOWN]
-            return _Failed(f"{self._where} answered with an error ({words}). See the server's log.", reply=reply)
+            words = _words(json.dumps(error, ensure_ascii=False))
+            return _Failed(f"answered with an error ({words}). See the server's log.", reply=reply)
+        last = events[-1]
         parts = ", ".join(map(str, list(last)[:SHOWN_PARTS])) if isinstance(last, dict) else type(last).__name__
         told = f"--answer {self.endpoint.answer!r} finds nothing in its reply, which has {parts or 'no parts'}"
-        return _Failed(f"{self._where}: {told}: name the part with the answer.", reply=reply)
+        return _Failed(f"answered, but {told}: name the part with the answer.", reply=reply)
 
     def _shown(self, text: str) -> str:
-        """Return a text of a failure without secrets, on one line."""
+        """Return what failed, and of which target, without secrets and on one line."""
         secrets = [*self._secrets, *addresses.secrets_of(self._where)]
-        return " ".join(without_keys(text, secrets, SHORTEST_SECRET).split())
+        return " ".join(without_keys(f"{self._where} {text}", secrets, SHORTEST_SECRET).split())
+
+
+def _words(text: str) -> str:
+    """Return a server's own words, shortened, on one line."""
+    return " ".join(refusals.words(text).split())[: refusals.SHOWN]
 
 
 def parts_of(reply: Any) -> dict[str, Any]:
@@ -551,14 +530,6 @@ def _worded(value: Any) -> str:
         value = "".join(value)
     text = "" if value is None else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return str(storable(text))
-
-
-def _number(value: Any) -> float | None:
-    try:
-        number = math.nan if isinstance(value, bool) else float(value)
-    except (TypeError, ValueError):
-        return None
-    return number if math.isfinite(number) else None
 
 
 def of_choices(name: str, choices: Mapping[str, Any]) -> Endpoint:

@@ -32,9 +32,9 @@ ROLES: Mapping[str, Role] = {
         "response generatedanswer actualoutput llmanswer predictedanswer predictedanswers modelresponse modelanswer "
         "modeloutput systemanswer systemresponse ragresponse raganswer botresponse botanswer chatbotresponse "
         "chatbotanswer finalanswer actualanswer responsetext answertext predictions prediction predicted "
-        "generatedtexts generatedtext generation generated mainoutput recordrootoutput completion reply candidate "
-        "agentanswer agentresponse aianswer airesponse assistantanswer assistantresponse outputtext hypothesis 回答 "
-        "系统回答 output outputs result answer answers a",
+        "generatedtexts generatedtext generation generated mainoutput recordrootoutput completion reply replies "
+        "candidate agentanswer agentresponse aianswer airesponse assistantanswer assistantresponse outputtext "
+        "hypothesis 回答 系统回答 output outputs result answer answers a",
     ),
     "contexts": Role(
         "Contexts",
