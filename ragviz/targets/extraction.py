@@ -14,7 +14,7 @@ from ragviz.core.recording import Recording
 from ragviz.targets import citations
 from ragviz.text import language, segmentation
 from ragviz.text.normal_form import FIXED_BLANKS, normal_form
-from ragviz.text.words import tokens
+from ragviz.text.words import STOP_WORDS, stem, tokens
 
 SHARED = 2
 """Words of the question that a sentence must share to answer it (all, when the question has fewer).
@@ -26,7 +26,7 @@ GAIN = 0.15
 """Share of the question's weight that a second sentence must add to the first."""
 LONGEST = 400
 """Characters: a longer “sentence” is a table or a list that lost its line breaks."""
-VERSION = "3"
+VERSION = "4"
 """Version of the rule."""
 _JOINED = re.compile(r"\w+(?:-+\w+)+")
 _BY_DASH = re.compile(r"\b[^\W\d_]-|-")
@@ -110,22 +110,6 @@ def _with_citation(sentence: str, rank: int, lang: str) -> str:
     return f"{body}{'' if lang == 'zh' else ' '}[{rank}]{mark}"
 
 
-_ENGLISH = (
-    "of and or but nor to in on at by for from with without into onto over under about after before between during"
-    " through than then as if so is are was were be been being am do does did doing done has have had having can could"
-    " will would shall should may might must i me my we us our you your he him his she her it its they them their this"
-    " that these those there here what which who whom whose when where why how much many long often far any some no not"
-    " only also just more most very such same own per up out off down again one ones get got give given"
-)
-_CHINESE = (
-    "的 了 是 在 和 与 及 或 也 都 就 才 还 又 再 要 会 能 可以 可 应 应该 有 没有 没 不 吗 呢 吧 啊 什么 哪 哪个 哪些"
-    " 哪里 哪儿 谁 怎么 怎样 如何 为什么 为何 多少 几 多 多久 多长 何时 时候 这 那 这个 那个 我 我们 你 你们 他 他们 她"
-    " 它 它们 一 一个 个 把 被 对 对于 从 到 由 于 以 为 之 其 该 每 上 下 里 中 内 后 前 时 地 得 着 过 所 请问 最 来"
-    " 去 给 让 用 一共"
-)
-_STOP_WORDS = {"en": frozenset(_ENGLISH.split()), "zh": frozenset(_CHINESE.split())}
-
-
 def _asked(query: str, lang: str, known: frozenset[str]) -> frozenset[str]:
     """Return the content words of a question: joined by dashes as in “e-mail” where `known` has them so, else apart.
 
@@ -149,24 +133,5 @@ def _content(form: str, lang: str) -> frozenset[str]:
 
     In a language without a list of stop words (any but English and Chinese) all words count.
     """
-    words = [word for word in tokens(form, lang) if word not in _STOP_WORDS.get(lang, ())]
-    return frozenset(map(_stem, words) if lang == "en" else words)
-
-
-_ENDINGS = (("ies", "y"), ("sses", "ss"), ("ings", ""), ("ing", ""), ("ed", ""), ("ly", ""))
-
-
-def _stem(word: str) -> str:
-    """Return an English word without its inflection, roughly: only to be compared with other stems.
-
-    >>> [_stem(word) for word in ("closes", "closing", "stopped", "dishes", "glass", "bus")]
-    ['clos', 'clos', 'stop', 'dish', 'glass', 'bus']
-    """
-    ending = next(((e, to) for e, to in _ENDINGS if word.endswith(e) and len(word) - len(e) >= 3), None)
-    if ending:
-        word = word.removesuffix(ending[0]) + ending[1]
-    elif len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
-        word = word[:-1]
-    if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "aeiouls":
-        word = word[:-1]
-    return word[:-1] if len(word) > 4 and word.endswith("e") else word
+    words = [word for word in tokens(form, lang) if word not in STOP_WORDS.get(lang, ())]
+    return frozenset(map(stem, words) if lang == "en" else words)

@@ -155,8 +155,8 @@ _CHINESE = (
     " 它 它们 一 一个 个 把 被 对 对于 从 到 由 于 以 为 之 其 该 每 上 下 里 中 内 后 前 时 地 得 着 过 所 请问 最 来"
     " 去 给 让 用 一共 需要 需 必须 进行 使用 分别 包括"
 )
-_STOP_WORDS = {"zh": frozenset(_CHINESE.split())}
-_ENGLISH_STOP_WORDS = frozenset(_ENGLISH.split())
+STOP_WORDS = {"en": frozenset(_ENGLISH.split()), "zh": frozenset(_CHINESE.split())}
+"""Words without content, by language."""
 _FORMS = (
     "led lead|held hold|kept keep|paid pay|said say|sent send|spent spend|built build|lent lend|bought buy"
     "|brought bring|taught teach|caught catch|thought think|sought seek|fought fight|found find|bound bind"
@@ -213,6 +213,6 @@ def singular(word: str) -> str:
 
 def content_words(text: str, language: str) -> list[str]:
     """Return the words of `text` that carry its content, each once and in order: those that are no function words."""
-    stop = _STOP_WORDS.get(language, _ENGLISH_STOP_WORDS)
+    stop = STOP_WORDS.get(language, STOP_WORDS["en"])
     found = tokens(text, "zh") if language == "zh" else re.findall(r"[^\W_]+", text.lower())
     return list(dict.fromkeys(word for word in found if word not in stop))
