@@ -1,120 +1,69 @@
-"""Judging answers against the loopback model server; prints one JSON line.
+"""A run judged at an endpoint: processor time, time with many calls in flight, memory.
 
     python benchmarks/judging.py
 
-Items have three contexts of 200 tokens, an answer and a reference; all metrics of answers are measured. The bank and
-the reference's claims, which are made once for all runs, are made before the clock starts. For 50 and for 200 items at
-200 ms a call:
+Every question of a set is answered, judged and embedded by the loopback model server, over real HTTP, in a new
+workspace: the run holds all that a person pays for, from loading libraries to the last score in the store. Only the
+index and the question set are made before. The server is a process of its own, which is not counted. Questions have
+three passages of 900 characters and a reference of two sentences. The other side sends the very requests of the run
+again, by the openai client and a pool of as many threads, which keeps nothing of the replies.
 
-- `calls` and `characters` of prompts an item, without the answer itself: at most 4 and 15,000;
-- `cpu_ms` an item, without the embedder (a hashed bag of words here): at most 25;
-- `wall_ratio`: seconds ÷ (calls × latency ÷ concurrency): at most 1.15;
-- `items_per_second` with 64 calls in flight: at least 12;
-- `times_sent`: how often a context of 100,000 characters is sent: at most 2.
+For all metrics, and for the six that other libraries have too, a row each of `make bench`:
+
+- processor time an item; and ÷ that of the client, which is a bound from below: it makes nothing of what it receives;
+- time with `--concurrency` calls in flight, of `--latency` seconds each, ÷ the time that the client takes for them.
+  `alone_ratio` and `client_alone_ratio` are that of either ÷ calls × latency ÷ concurrency, `most_in_flight` the calls
+  that the server saw at once;
+- the peak of resident memory.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import multiprocessing
 import random
+import re
 import resource
-import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from ragviz.core.configuration import RunConfig  # noqa: E402
-from ragviz.core.document import Chunk, Span  # noqa: E402
-from ragviz.core.question import Question  # noqa: E402
-from ragviz.core.score import Score  # noqa: E402
-from ragviz.core.verdict import EvaluatedAnswer  # noqa: E402
-from ragviz.judging import banks, planning, work  # noqa: E402
-from ragviz.judging.step import State  # noqa: E402
-from ragviz.judging.steps import STEPS  # noqa: E402
-from ragviz.metrics.answers import chosen  # noqa: E402
-from ragviz.models.chat import ModelClient  # noqa: E402
-from ragviz.models.requests import Usage  # noqa: E402
-from ragviz.runs import choices  # noqa: E402
-from tests.model_server import vector  # noqa: E402
+from rows import processor_seconds, row  # noqa: E402
 
-LATENCY = 0.2
-WORDS = [
-    "pump",
-    "valve",
-    "filter",
-    "tank",
-    "meter",
-    "gauge",
-    "pipe",
-    "motor",
-    "panel",
-    "alarm",
-    "switch",
-    "cable",
-    "station",
-    "north",
-    "south",
-    "river",
-    "gate",
-    "winter",
-    "summer",
-    "engineer",
-    "inspection",
-    "pressure",
-    "water",
-    "level",
-    "report",
-    "night",
-    "crew",
-    "spring",
-    "repair",
-    "schedule",
-    "budget",
-    "office",
-    "road",
-]
+from ragviz.core.configuration import IndexConfig, RunConfig  # noqa: E402
+from ragviz.core.settings import Settings  # noqa: E402
+from ragviz.documents import corpora  # noqa: E402
+from ragviz.index import indexing  # noqa: E402
+from ragviz.questions import exchange  # noqa: E402
+from ragviz.workspace import Workspace  # noqa: E402
 
-
-class Memory:
-    """A cache in memory."""
-
-    def __init__(self) -> None:
-        self.items_by_key: dict[str, bytes] = {}
-
-    def get_many(self, keys: Sequence[str]) -> dict[str, bytes]:
-        """Return the values of the stored `keys`."""
-        return {key: self.items_by_key[key] for key in keys if key in self.items_by_key}
-
-    def put_many(self, items: Mapping[str, bytes]) -> None:
-        """Store `items`."""
-        self.items_by_key.update(items)
-
-
-class Bags:
-    """An embedder that takes almost no time: hashed words."""
-
-    name, max_tokens, embedded, identity, dims = "bags", None, 0, "bags", 64
-    seconds = 0.0
-
-    def load(self) -> None:
-        """Load nothing."""
-
-    def embed(self, texts: Sequence[str], kind: str, progress: Any = None) -> Any:
-        """Embed `texts`; counts its own CPU, which is not judging's."""
-        started = time.thread_time()
-        rows = np.array([vector(text) for text in texts], dtype=np.float32)
-        Bags.seconds += time.thread_time() - started
-        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+METRICS = {
+    "all": ("all",),
+    "six": (
+        "faithfulness",
+        "context_precision",
+        "context_recall",
+        "answer_relevancy",
+        "answer_correctness",
+        "embedding_similarity",
+    ),
+}
+WORDS = re.findall(
+    r"\w+",
+    "pump valve filter tank meter gauge pipe motor panel alarm switch cable station north south river gate winter"
+    " summer engineer inspection pressure water level report night crew spring repair schedule budget office road",
+)
+processes = multiprocessing.get_context("spawn")
 
 
 def sentence(rng: random.Random) -> str:
@@ -124,143 +73,150 @@ def sentence(rng: random.Random) -> str:
     return " ".join(words).capitalize() + "."
 
 
-def make_items(count: int, seed: int, context: int = 900) -> list[planning.Item]:
-    """Questions with three chunks of about `context` characters, and a reference of two sentences of the first."""
-    rng = random.Random(seed)
-    items = []
+def fill(home: Path, url: str, count: int) -> None:
+    """Make a workspace with `count` documents of three passages, an index of them, and a question about each."""
+    workspace = opened(home, url, 8)
+    corpus, rng, rows, files = workspace.store.corpora.add("benchmark"), random.Random(7), [], []
     for number in range(count):
-        chunks = []
-        for place in range(3):
-            text = ""
-            while len(text) < context:
-                text += sentence(rng) + " "
-            text = text.strip()
-            start = place * 200_000
-            chunks.append(Chunk(Chunk.make_id("d", start, start + len(text)), "d", start, start + len(text), text, 200))
-        sentences = chunks[0].text.split(". ")
-        reference = f"{sentences[1]}. {sentences[2]}."
+        sentences = [sentence(rng) for _ in range(30)]
+        path = home / f"{number}.md"
+        path.write_text(" ".join(sentences), encoding="utf-8")
+        files.append((path.name, path))
         topic = " ".join(sentences[1].split()[3:9])
-        evidence = ((Span("d", 0, 10, reference[:10]),),)
-        question = Question(f"q{seed}-{number}", f"What about {topic}?", reference, evidence, "hand")
-        items.append(planning.Item(question, tuple(chunks)))
-    return items
+        answer = " ".join(sentences[1:3])
+        rows.append({"question": f"What about {topic}?", "answer": answer, "document": path.name, "quote": answer})
+    corpora.add_files(workspace, corpus, files)
+    indexing.build_index(workspace, corpus, "index", IndexConfig("recursive", 300, embedder="openai:loopback"))
+    data = "\n".join(map(json.dumps, rows)).encode()
+    exchange.import_data(workspace, corpus, data, "questions.jsonl", "asked")
+
+
+def opened(home: Path, url: str, concurrency: int) -> Workspace:
+    """Open the workspace of a folder, with the models at `url`."""
+    return Workspace(
+        Settings(
+            _env_file=None,  # type: ignore[call-arg]
+            home=home,
+            openai_base_url=url,
+            model="loopback",
+            embedder="openai:loopback",
+            model_concurrency=concurrency,
+        )
+    )
+
+
+def judge(pipe: Connection, home: Path, url: str, concurrency: int, metrics: Sequence[str]) -> None:
+    """Make a run in this process, and send what it took."""
+    from ragviz.runs import running
+
+    workspace = opened(home, url, concurrency)
+    before, started = processor_seconds(), time.perf_counter()
+    config = RunConfig("index", "asked", "knn", k=3, answerer="model", metrics=tuple(metrics), depth=10)
+    current = running.run(workspace, f"run at {concurrency}", config)
+    seconds, cpu = time.perf_counter() - started, processor_seconds() - before
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    failed = [
+        s
+        for j in workspace.store.judgements.scores(current.id).values()
+        for s in j.values()
+        if s.status == "judge_error"
+    ]
+    assert not failed, failed[:3]
+    pipe.send({"seconds": seconds, "cpu": cpu, "mb": memory})
+
+
+def send_again(pipe: Connection, url: str, concurrency: int, bodies: Sequence[dict[str, Any]]) -> None:
+    """Send the same requests by the openai client in this process, and send what that took."""
+    before, started = processor_seconds(), time.perf_counter()
+    import openai
+
+    client = openai.OpenAI(base_url=url, api_key="none", max_retries=0)
+
+    def call(body: dict[str, Any]) -> None:
+        client.embeddings.create(**body) if "input" in body else client.chat.completions.create(**body)
+
+    with ThreadPoolExecutor(concurrency) as pool:
+        list(pool.map(call, bodies))
+    pipe.send({"seconds": time.perf_counter() - started, "cpu": processor_seconds() - before})
+
+
+def serve(pipe: Connection, latency: float) -> None:
+    """Serve models in this process; at each message send what was asked since the last."""
+    from tests.model_server import Counts, ModelServer
+
+    with ModelServer(latency=latency) as server:
+        pipe.send(server.url)
+        while pipe.recv():
+            pipe.send((server.bodies, server.counts.most_in_flight))
+            server.bodies, server.counts = [], Counts()
 
 
 @contextmanager
-def server(latency: float) -> Iterator[str]:
-    """Start the loopback model server in its own process, so that its CPU is not counted."""
-    command = [sys.executable, str(ROOT / "tests" / "model_server.py"), "--port", "0", "--latency", str(latency)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
+def served(latency: float) -> Iterator[tuple[str, Connection]]:
+    """Address of a model server in a process of its own, and the pipe to it."""
+    ours, theirs = processes.Pipe()
+    process = processes.Process(target=serve, args=(theirs, latency))
+    process.start()
     try:
-        yield process.stdout.readline().strip().removeprefix("OPENAI_BASE_URL=")
+        yield ours.recv(), ours
     finally:
-        process.terminate()
-        process.wait()
+        ours.send(None)
+        process.join()
 
 
-class Counting(ModelClient):
-    """A client that counts the characters it is about to pay for."""
-
-    characters = 0
-
-    def _pay(self, key: str, request: Any) -> Any:
-        self.characters += sum(len(message["content"]) for message in request.messages)
-        return super()._pay(key, request)
-
-
-def measure(url: str, items: Sequence[planning.Item], concurrency: int) -> dict[str, float]:
-    """Judge `items`, whose answers and references are prepared."""
-    cache, banks = Memory(), Memory()
-    client = Counting(url, None, "loopback", cache=cache, concurrency=concurrency, timeout=60)
-    config = RunConfig("i", "q", answerer="model", metrics=chosen(("all",), judge=True), context_tokens=10**6)
-    plan = choices.plan_of(config, config.metrics, banks, client, client, Bags())  # type: ignore[arg-type]
-    prepare(items, plan)
-    client.usage, client.characters = Usage(), 0
-    results: list[tuple[EvaluatedAnswer, Sequence[Score]]] = []
-    Bags.seconds, before, started = 0.0, cpu(), time.perf_counter()
-    work.work(items, plan, results.extend)
-    seconds = time.perf_counter() - started
-    used = cpu() - before - Bags.seconds
-    failed = [score for _, scores in results for score in scores if score.status == "judge_error"]
-    assert not failed, failed[:3]
-    assert len(results) == len(items)
-    calls = client.usage.calls
-    return {
-        "items": len(items),
-        "concurrency": concurrency,
-        "calls": calls / len(items),
-        "characters": client.characters / len(items),
-        "cpu_ms": 1000 * used / len(items),
-        "seconds": seconds,
-        "wall_ratio": seconds / (calls * LATENCY / concurrency),
-        "items_per_second": len(items) / seconds,
-    }
+def in_process(side: Any, *arguments: Any) -> dict[str, float]:
+    """Do one side in a process of its own, and return what it sends."""
+    ours, theirs = processes.Pipe()
+    process = processes.Process(target=side, args=(theirs, *arguments))
+    process.start()
+    theirs.close()
+    result: dict[str, float] = ours.recv()
+    process.join()
+    return result
 
 
-def prepare(items: Sequence[planning.Item], plan: planning.Plan) -> None:
-    """Make what is not judging: the answers, and what is made of a reference once for all runs."""
-
-    def perform(item: planning.Item) -> None:
-        state = State(item, 0)
-        for step in ("answer", "bank", "reference"):
-            state.results[step] = STEPS[step].perform(state, plan, lambda client, request: client.ask(request))
-
-    with ThreadPoolExecutor(plan.concurrency) as pool:
-        list(pool.map(perform, items))
-    banks.extractive_banks([item.question.answer for item in items], plan.banks)
-
-
-def cpu() -> float:
-    """Processor seconds of this process so far."""
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    return used.ru_utime + used.ru_stime
-
-
-def long_context(url: str) -> float:
-    """How often a context of 100,000 characters is sent while one question is answered and judged."""
-    [item] = make_items(1, 99, context=100_000 // 3)
-    sent = 0
-    mark = item.chunks[0].text.split(". ")[5]
-
-    class Watching(ModelClient):
-        def _pay(self, key: str, request: Any) -> Any:
-            nonlocal sent
-            sent += sum(message["content"].count(mark) for message in request.messages)
-            return super()._pay(key, request)
-
-    client = Watching(url, None, "loopback", concurrency=4)
-    config = RunConfig("i", "q", answerer="model", metrics=chosen(("all",), judge=True), context_tokens=10**6)
-    work.work([item], choices.plan_of(config, config.metrics, Memory(), client, client, Bags()), lambda evaluated: None)  # type: ignore[arg-type]
-    return sent
+def measure(metrics: str, items: int, concurrency: int, latency: float) -> dict[str, Any]:
+    """Make a run with eight calls in flight at an endpoint that answers at once, and one with many at a slow one."""
+    found: dict[str, Any] = {}
+    for wide in (False, True):
+        calls_at_once = concurrency if wide else 8
+        with tempfile.TemporaryDirectory() as folder, served(latency if wide else 0.0) as (url, server):
+            home = Path(folder)
+            fill(home, url, items)
+            server.send("index")
+            server.recv()
+            ours = in_process(judge, home, url, calls_at_once, METRICS[metrics])
+            server.send("run")
+            bodies, most = server.recv()
+            client = in_process(send_again, url, calls_at_once, bodies)
+        if wide:
+            alone = len(bodies) * latency / concurrency
+            found |= {"seconds": ours["seconds"], "client_seconds": client["seconds"]}
+            found |= {"alone_ratio": ours["seconds"] / alone, "client_alone_ratio": client["seconds"] / alone}
+            found |= {"most_in_flight": most}
+        else:
+            found |= {"calls": len(bodies) / items, "ms": 1000 * ours["cpu"] / items}
+            found |= {"client_ms": 1000 * client["cpu"] / items, "mb": ours["mb"]}
+    return {name: round(value, 2) for name, value in found.items()}
 
 
 def main() -> None:
-    """Measure, and print one line."""
+    """Measure, and print the rows."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--items", type=int, nargs="*", default=[50, 200])
-    parser.add_argument("--concurrency", type=int, default=8)
+    parser.add_argument("--items", type=int, default=500)
+    parser.add_argument("--concurrency", type=int, default=64)
+    parser.add_argument("--latency", type=float, default=0.1)
+    parser.add_argument("--metrics", nargs="*", choices=METRICS, default=list(METRICS))
     options = parser.parse_args()
-    with server(LATENCY) as url:
-        measure(url, make_items(4, 1), options.concurrency)  # loads what is loaded once
-        sizes = [measure(url, make_items(n, 10 + n), options.concurrency) for n in options.items]
-        wide = measure(url, make_items(max(options.items), 7), 64)
-        sent = long_context(url)
-    line = {
-        "benchmark": "judging",
-        "latency": LATENCY,
-        "sizes": [rounded(size) for size in sizes],
-        "in_flight_64": rounded(wide),
-        "times_sent": sent,
-        "at_most": {"calls": 4, "characters": 15_000, "cpu_ms": 25, "wall_ratio": 1.15, "times_sent": 2},
-        "at_least": {"items_per_second": 12},
-    }
-    print(json.dumps(line))
-
-
-def rounded(size: Mapping[str, float]) -> dict[str, float]:
-    """Round the figures for printing."""
-    return {name: round(value, 3) for name, value in size.items()}
+    for metrics in options.metrics:
+        found = measure(metrics, options.items, options.concurrency, options.latency)
+        print(json.dumps({"benchmark": "judging", "metrics": metrics, "items": options.items} | found))
+        item = f"judged item, {metrics} metrics, {options.items} items, {found['calls']} calls each"
+        row(f"{item}: processor time", found["ms"], None, "ms CPU", 25 if metrics == "all" else 12)
+        row(f"{item}: ÷ the openai client's for these calls", found["ms"], found["client_ms"], "ms CPU", 3)
+        wide = f"{item}, {options.concurrency} in flight, {options.latency:g} s each: time"
+        row(f"{wide} ÷ the openai client's", found["seconds"], found["client_seconds"], "s", 1.5)
+        row(f"{item}: peak of memory", found["mb"], None, "MB", 250)
 
 
 if __name__ == "__main__":

@@ -11,10 +11,12 @@ Typed replies are made from the JSON schema in the request (or in the prompt, wh
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import random
 import re
+import struct
 import threading
 import time
 from collections import Counter, deque
@@ -48,8 +50,9 @@ class ModelServer:
     A reply is cut off at the request's `max_tokens`, as a model's is; "cut" and "tools" are faults too.
     `latency` and `hang` (how long a time-out fault sleeps) are seconds; `fail` is the share of calls that get one of
     `faults`; `script` lists the faults of the next calls, in order ("ok" for none). `refuse` lists what is answered
-    with HTTP 400: "json_schema", "json_object", "temperature", "max_tokens"; `ignore_format` accepts a
-    `response_format` and answers prose. `capacity` is how many calls may be in flight before the rest get a 429.
+    with HTTP 400: "json_schema", "json_object", "temperature", "max_tokens", "base64"; `ignore_format` accepts a
+    `response_format` and answers prose, accepts "base64" and sends numbers. `capacity` is how many calls may be in
+    flight before the rest get a 429.
     `most_texts` and `longest` are how many texts an embeddings call may have, and characters one of them, else a 422 or
     413. `window` is how many tokens prompt and `max_tokens` together may have, else a 400. `words` maps a part of a
     request ("temperature", "system", "" for any) to the status and the body, as it is, that answer it.
@@ -198,7 +201,11 @@ class _Handler(BaseHTTPRequestHandler):
             return self.error(422, f"batch size {len(texts)} > maximum allowed batch size {owner.most_texts}")
         if (most := max(map(len, texts))) > owner.longest:
             return self.error(413, f"inputs must have less than {owner.longest} characters. Given: {most}")
-        rows = [{"object": "embedding", "index": i, "embedding": vector(t)} for i, t in enumerate(body["input"])]
+        encoding = body.get("encoding_format", "float")
+        if encoding in owner.refuse:
+            return self.error(400, f"'{encoding}' is no encoding_format", param="encoding_format")
+        form = packed if encoding == "base64" and not owner.ignore_format else list
+        rows = [{"object": "embedding", "index": i, "embedding": form(vector(t))} for i, t in enumerate(texts)]
         self.server.owner.counts.embedded += len(rows)
         tokens = sum(len(text) for text in body["input"]) // 4
         usage = {"prompt_tokens": tokens, "total_tokens": tokens}
@@ -602,6 +609,11 @@ def vector(text: str) -> list[float]:
     for word in re.findall(r"[a-z0-9]+|[^\x00-\x7f]", text.lower()) or ["∅"]:
         values[int(_hash(word), 16) % DIMS] += 1.0
     return values
+
+
+def packed(values: list[float]) -> str:
+    """Return a vector as the bytes of its float32, in base64."""
+    return base64.b64encode(struct.pack(f"<{len(values)}f", *values)).decode()
 
 
 def _hash(text: str) -> str:

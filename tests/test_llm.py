@@ -177,11 +177,29 @@ def test_embeddings_are_in_order_and_of_unit_length(server):
     assert list(client_of(server).embed("embedder", [])) == []
 
 
+@pytest.mark.parametrize(
+    ("refuse", "ignores", "asked"),
+    [
+        ((), False, ["base64"] * 3),
+        ((), True, ["base64", "float", "float"]),
+        (("base64",), False, ["base64", "float", "float", "float"]),
+    ],
+)
+def test_vectors_come_in_base64_where_the_server_sends_it_else_as_numbers(server, refuse, ignores, asked):
+    server.refuse, server.ignore_format = set(refuse), ignores
+    texts = [f"text number {i} 文本" for i in range(150)]
+    truth = np.array([vector(text) for text in texts], dtype=np.float32)
+    truth /= np.linalg.norm(truth, axis=1, keepdims=True)
+    assert np.array_equal(embedded(client_of(server, concurrency=1), texts), truth)
+    assert [body["encoding_format"] for body in server.bodies] == asked
+
+
 def test_an_embeddings_call_that_is_refused_is_halved_and_that_is_remembered(server):
     server.most_texts = 20
     client, texts = client_of(server, concurrency=1), [f"text {i}" for i in range(64)]
     np.testing.assert_allclose(np.linalg.norm(embedded(client, texts), axis=1), 1, atol=1e-6)
-    assert [len(body["input"]) for body in server.bodies] == [64, 32, 16, 16, 16, 16]
+    # Until a call is answered, each refusal may be meant for base64.
+    assert [len(body["input"]) for body in server.bodies] == [64, 64, 32, 32, 16, 16, 16, 16]
     server.bodies.clear()
     embedded(client, texts)
     assert [len(body["input"]) for body in server.bodies] == [16] * 4

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass
-from operator import add, sub
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +36,13 @@ class Paid:
 
     def __add__(self, other: Paid) -> Paid:
         """Return the sum."""
-        return Paid(*map(add, astuple(self), astuple(other)))
+        tokens = (self.prompt_tokens + other.prompt_tokens, self.completion_tokens + other.completion_tokens)
+        return Paid(self.calls + other.calls, *tokens, self.dollars + other.dollars)
 
     def __sub__(self, other: Paid) -> Paid:
         """Return the difference."""
-        return Paid(*map(sub, astuple(self), astuple(other)))
+        tokens = (self.prompt_tokens - other.prompt_tokens, self.completion_tokens - other.completion_tokens)
+        return Paid(self.calls - other.calls, *tokens, self.dollars - other.dollars)
 
 
 @dataclass(frozen=True, slots=True)

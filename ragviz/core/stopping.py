@@ -10,7 +10,8 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, wait
 from contextlib import contextmanager
-from typing import Protocol, TypeVar
+from queue import SimpleQueue
+from typing import Any, Protocol, TypeVar
 
 from ragviz.core.errors import Cancelled
 
@@ -44,6 +45,22 @@ class Stopping(threading.Event):
         """Start unset."""
         super().__init__()
         self._drops = float("inf")
+        self._waiting: set[threading.Event] = set()
+
+    def set(self) -> None:
+        """Begin no more work; waits of `awaited` look at once whether to end."""
+        super().set()
+        for waiting in list(self._waiting):
+            waiting.set()
+
+    @contextmanager
+    def waking(self, event: threading.Event) -> Iterator[None]:
+        """Set `event` too, when this one is set within a `with` block."""
+        self._waiting.add(event)
+        try:
+            yield
+        finally:
+            self._waiting.discard(event)
 
     def drop(self, grace: float | None = None) -> None:
         """Begin no more work, and after `grace` seconds (`GRACE`) abandon the calls in flight."""
@@ -103,14 +120,25 @@ def awaited(future: Future[Result], seconds: float | None = None) -> Result:
         Cancelled: this thread is to stop.
 
     """
-    ends = float("inf") if seconds is None else time.monotonic() + seconds
+    if not future.done():
+        ends = float("inf") if seconds is None else time.monotonic() + seconds
+        stopping, changed = current(), threading.Event()
+        future.add_done_callback(lambda _: changed.set())
+        with stopping.waking(changed):
+            _wait(future, stopping, changed, ends)
+    return future.result()
+
+
+def _wait(future: Future[Any], stopping: Stopping, changed: threading.Event, ends: float) -> None:
     while not future.done():
         left = ends - time.monotonic()
         if left <= 0:
             raise TimeoutError
-        current().check()
-        wait([future], timeout=min(LOOK, left))
-    return future.result()
+        stopping.check()
+        if stopping.is_set():  # until calls in flight are dropped, `changed` says no more
+            wait([future], timeout=min(LOOK, left))
+        else:
+            changed.wait(None if left == float("inf") else left)
 
 
 def detached(work: Callable[[], Result], seconds: float | None = None) -> Result:
@@ -131,5 +159,20 @@ def detached(work: Callable[[], Result], seconds: float | None = None) -> Result
         except BaseException as error:  # raised where it is awaited
             future.set_exception(error)
 
-    threading.Thread(target=run, name="detached", daemon=True).start()
+    try:
+        tasks = _idle.pop()
+    except IndexError:
+        tasks = SimpleQueue()
+        threading.Thread(target=_serve, args=(tasks,), name="detached", daemon=True).start()
+    tasks.put(run)
     return awaited(future, seconds)
+
+
+_idle: list[SimpleQueue[Callable[[], None]]] = []
+"""Queues of threads that wait for work: to start a thread for each call of a model takes longer than to wake one."""
+
+
+def _serve(tasks: SimpleQueue[Callable[[], None]]) -> None:
+    while True:
+        tasks.get()()
+        _idle.append(tasks)

@@ -20,7 +20,7 @@ from ragviz.core.experiment import Cell, Experiment
 from ragviz.core.stopping import Progress, silent
 from ragviz.experiments import findings
 from ragviz.index import indexing
-from ragviz.runs import recorded, running
+from ragviz.runs import control_items, recorded, running
 from ragviz.workspace import Workspace
 
 UPDATES = 0.5
@@ -44,6 +44,7 @@ def sweep(
     store = workspace.store
     corpus = store.corpora.get(experiment.corpus_id)
     broken: dict[str, str] = {}  # why an index cannot be built, by the hash of its configuration, or models not asked
+    told: control_items.Told = {}
     # the longest contexts first: a judge's verdicts on their chunks are those on a part of them, too
     todo = sorted((c for c in experiment.cells if not is_done(workspace, c)), key=lambda cell: -cell.run.k)
     finished = len(experiment.cells) - len(todo)
@@ -59,7 +60,7 @@ def sweep(
                 raise RagvizError(broken[models])
             name = experiment.run_name(cell.name)
             most = None if budget is None else budget - _paid(workspace, experiment, but=name)
-            run = made_run(workspace, experiment, name, cell, made.index_id, budget=most, progress=report)
+            run = made_run(workspace, experiment, name, cell, made.index_id, budget=most, told=told, progress=report)
             made = replace(made, state="done", reason="", run_id=run.id)
         except (Cancelled, KeyboardInterrupt, BudgetReached, StorageError):
             store.experiments.put_cell(experiment.id, replace(made, state="waiting", reason=""))
@@ -110,9 +111,12 @@ def made_run(
     split: str | None = None,
     *,
     budget: float | None = None,
+    told: control_items.Told | None = None,
     progress: Progress = silent,
 ) -> Run:
     """Make the run of a cell as `name`, resume it, or return it where it was finished before.
+
+    The runs of a sweep share what judges `told` of their control items.
 
     Raises:
         BudgetReached: less than nothing is left.
@@ -129,7 +133,7 @@ def made_run(
         if not running.is_made_as(workspace, existing, config):
             raise UsageError(f"There is already a run '{name}' with other choices: rename or delete it, and try again.")
         return existing
-    return running.run(workspace, name, config, budget=budget, pooled=True, progress=progress)
+    return running.run(workspace, name, config, budget=budget, pooled=True, told=told, progress=progress)
 
 
 def _paid(workspace: Workspace, experiment: Experiment, but: str) -> float:

@@ -26,6 +26,7 @@ FEW = 3
 
 _IDEOGRAPH = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 """Ideographs, and the letters of other scripts that are written without blanks: each is one unit."""
+_CHINESE = re.compile(f"[{language.IDEOGRAPH}\u3041-\u30ff\uff66-\uff9f]")
 _DIGITS = re.compile(r"\d[\d.,:/-]*")
 _UNIT = re.compile(rf"[{_IDEOGRAPH}]|(?:(?![{_IDEOGRAPH}\d_])\w)+|#")
 _STEM = 4
@@ -276,7 +277,7 @@ def _foreign(statements: Sequence[str], texts: Sequence[str], what: str) -> str:
 
 
 def _is_chinese(text: str) -> bool:
-    return language.detect(text) in ("zh", "ja")  # a Japanese statement can be without kana
+    return bool(_CHINESE.search(text)) and language.detect(text) in ("zh", "ja")  # a Japanese one can be without kana
 
 
 def _most(statements: Sequence[str], is_odd: Callable[[str], bool], what: str) -> str:

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -93,11 +93,12 @@ def _with_cosines(evaluated: EvaluatedAnswer, context: Sequence[str], vectors: M
     )
 
 
-def _sentences(text: str) -> list[str]:
+@lru_cache(maxsize=1024)
+def _sentences(text: str) -> tuple[str, ...]:
     """Return the sentences of a text without its marks; those without a letter or digit are left out."""
     plain = without_marks(text)
     sentences = (plain[start:end] for start, end in texts.sentences_of(plain))
-    return [sentence for sentence in sentences if any(character.isalnum() for character in sentence)]
+    return tuple(sentence for sentence in sentences if any(character.isalnum() for character in sentence))
 
 
 EXTRACTIVE_VERSION = "1"

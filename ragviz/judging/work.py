@@ -116,12 +116,13 @@ class Scheduler:
                 return
             with self._changed:
                 if self._left:
-                    self._advance(place, step)
+                    self._changed.notify(self._advance(place, step))
+                if not self._left:
                     self._changed.notify_all()
 
-    def _advance(self, place: int, finished: str | None) -> None:
-        """Record that a step is done; the steps that waited for it alone become ready."""
-        waiting = self._waiting[place]
+    def _advance(self, place: int, finished: str | None) -> int:
+        """Record that a step is done; the steps that waited for it alone become ready. Returns their number."""
+        waiting, before = self._waiting[place], len(self._ready)
         for step, needs in list(waiting.items()):
             needs.discard(finished or "")
             if not needs:
@@ -131,6 +132,7 @@ class Scheduler:
         if not self._left[place]:
             del self._left[place]
             self._done.put(place)
+        return len(self._ready) - before
 
 
 PAUSES = (2.0, 5.0, 10.0, 30.0)

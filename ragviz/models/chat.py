@@ -49,7 +49,7 @@ from ragviz.models.requests import (
     cost,
 )
 from ragviz.models.transport import Gate, Pace
-from ragviz.models.vectors import NoVector, of_unit_length
+from ragviz.models.vectors import NoVector, decoded, of_unit_length
 from ragviz.text.untrusted import storable, without_keys
 
 if TYPE_CHECKING:
@@ -110,6 +110,7 @@ class ModelClient:
         self._mode: Mode = MODES[0]
         self._refused: set[str] = set()
         self._batches: dict[str, int] = {}  # texts per embeddings call that a model takes
+        self._encoding = ""  # of vectors: "base64" or "float", as the server sends them; "" before the first
         self._room = 1  # factor of the bound of replies; grows for a model that thinks aloud first
         self._asking: dict[str, Future[Completion[Any]]] = {}
         self._lock = threading.Lock()
@@ -447,16 +448,12 @@ class ModelClient:
         What the server refuses (`refusals.PARTS`) is left out, and from then on, when it answers without.
         """
         import openai
-        from openai.types.chat import ChatCompletion
 
         body = self._body(messages, request, mode, without | self._refused)
         try:
             with self._reserved(request, body) as record_cost:
                 started = time.monotonic()
-                # The client's own `create` is slow: it first walks through every message for fields to rename.
-                response: Any = self._within_timeout(
-                    lambda: self._openai().post("/chat/completions", cast_to=ChatCompletion, body=body)
-                )
+                response = self._sent("/chat/completions", body)
                 paid = self._account(self.model, response, started, _texts(body), request.max_tokens)
                 record_cost(paid.paid)
         except openai.APIStatusError as error:
@@ -472,19 +469,24 @@ class ModelClient:
         self._learn(paid)
         return response, paid
 
-    def _within_timeout(self, call: Callable[[], Result]) -> Result:
+    def _sent(self, path: str, body: Mapping[str, Any]) -> Any:
         """Make an HTTP call, name look-up and reading included, within the time-out, whatever the server does.
+
+        Returns the response's JSON: to make objects of it takes the client longer than all the rest.
 
         Raises:
             Malformed: the response cannot be read.
+            ValueError, RecursionError: it is not JSON.
             openai.APIError: as the call.
             Cancelled: this thread is to stop.
 
         """
         import openai
 
+        raw = transport.http_library().Response
         try:
-            return detached(call, self._timeout)
+            response = detached(lambda: self._openai().post(path, cast_to=raw, body=body), self._timeout)
+            return json.loads(response.content)
         except openai.APIConnectionError as error:
             if isinstance(error.__cause__, Malformed):
                 raise error.__cause__ from None
@@ -552,10 +554,9 @@ class ModelClient:
 
         def attempt(_: str) -> NDArray[np.float32]:
             try:
-                response = self._embeddings(model, inputs, spending)
-                rows = sorted(response.data, key=lambda row: row.index)
-                vectors = np.array([row.embedding for row in rows], dtype=np.float32)
-            except (ValueError, TypeError, AttributeError):
+                rows = sorted(self._embeddings(model, inputs, spending)["data"], key=lambda row: row["index"])
+                vectors = np.array([decoded(row["embedding"]) for row in rows], dtype=np.float32)
+            except (ValueError, TypeError, LookupError, RecursionError):
                 raise Malformed("a response without embeddings") from None
             if vectors.ndim != 2 or len(vectors) != len(inputs):
                 raise Malformed(f"vectors of shape {vectors.shape} for {len(inputs)} texts")
@@ -567,14 +568,29 @@ class ModelClient:
         return self._persist(model, attempt)
 
     def _embeddings(self, model: str, texts: Sequence[str], spending: Spending | None) -> Any:
-        """Make an HTTP call for embeddings; return the response."""
-        with _reserved(spending, cost(self._prices, model, _most_tokens(texts), 0) or 0.0) as record_cost:
-            started = time.monotonic()
-            response = self._within_timeout(
-                lambda: self._openai().embeddings.create(model=model, input=list(texts), encoding_format="float")
-            )
-            record_cost(self._account(model, response, started, texts, None).paid)
-            return response
+        """Make an HTTP call for embeddings, and return the response: in base64, of which numbers take a tenth.
+
+        A server that refuses it, or sends numbers all the same, is asked for numbers from then on.
+        """
+        import openai
+
+        body = {"model": model, "input": list(texts), "encoding_format": self._encoding or "base64"}
+        try:
+            with _reserved(spending, cost(self._prices, model, _most_tokens(texts), 0) or 0.0) as record_cost:
+                started = time.monotonic()
+                response = self._sent("/embeddings", body)
+                record_cost(self._account(model, response, started, texts, None).paid)
+        except openai.APIError as error:
+            if self._encoding or not refusals.format_refused(error):
+                raise
+            self._encoding = "float"
+            try:
+                return self._embeddings(model, texts, spending)
+            except openai.APIError:
+                self._encoding = ""  # that was not what it refused
+                raise
+        self._encoding = "base64" if isinstance(response["data"][0]["embedding"], str) else "float"
+        return response
 
     def _openai(self) -> openai.OpenAI:
         import openai
@@ -592,16 +608,14 @@ class ModelClient:
 
     def open(self) -> None:
         """Import what a call needs, in the calling thread: concurrent imports can conflict."""
-        import openai.types.chat  # noqa: F401
-
-        _ = self._openai().embeddings  # imported on first access
+        self._openai()
 
     def _account(self, model: str, response: Any, started: float, texts: Sequence[str], room: int | None) -> Usage:
         """Return and add up the usage of a call that sent `texts` for a reply of at most `room` tokens.
 
         Numbers of tokens that are not reported, or absurd, are estimated from the texts instead.
         """
-        used = getattr(response, "usage", None)
+        used = response.get("usage") if isinstance(response, dict) else None
         sent, received = replies.tokens_in(texts), replies.tokens_in([replies.partial_text(response)])
         least = replies.tokens_in(texts[:1]) // 25, received // 25  # servers need not count the form of the reply
         most = 1000 + 12 * sent, 1000 + 2 * room if room else MOST_TOKENS

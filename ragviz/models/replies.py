@@ -45,9 +45,9 @@ def text(response: Any, *, whole: bool) -> str:
 
     """
     try:
-        choice = response.choices[0]
-        text, finish = _joined(choice.message.content), choice.finish_reason
-        calls = getattr(choice.message, "tool_calls", None)
+        choice = response["choices"][0]
+        message, finish = choice["message"], choice.get("finish_reason")
+        text, calls = _joined(message.get("content")), message.get("tool_calls")
     except (AttributeError, LookupError, TypeError):
         raise Malformed("a response without choices") from None
     if whole and finish == "length":
@@ -62,8 +62,8 @@ def text(response: Any, *, whole: bool) -> str:
 def partial_text(response: Any) -> str:
     """Return the text of a response, "" when it has none."""
     try:
-        text = _joined(response.choices[0].message.content)
-    except (AttributeError, LookupError, TypeError):
+        text = _joined(response["choices"][0]["message"]["content"])
+    except (LookupError, TypeError):
         return ""
     return str(storable(text)) if isinstance(text, str) else ""
 
@@ -87,7 +87,7 @@ def tokens_in(texts: Iterable[str]) -> int:
 
 def count(used: Any, name: str, least: int, most: int, estimate: int) -> tuple[int, bool]:
     """Return a number of tokens, and whether it is the `estimate`: a server reports none, or one that cannot be."""
-    reported = getattr(used, name, 0)
+    reported = used.get(name) if isinstance(used, dict) else None
     if type(reported) is int and max(1, least) <= reported <= most:
         return reported, False
     return min(estimate, most), estimate > 0

@@ -10,7 +10,7 @@ import time
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -123,7 +123,8 @@ class Pace:
     def after(self, tokens: int, seconds: float) -> Pace:
         """Return the pace with one more call."""
         more = (1.0, tokens, seconds, tokens * tokens, tokens * seconds)
-        return Pace(*(FADES * old + new for old, new in zip(astuple(self), more, strict=True)))
+        before = (self.n, self.x, self.y, self.xx, self.xy)
+        return Pace(*(FADES * old + new for old, new in zip(before, more, strict=True)))
 
     def seconds(self, calls: float, tokens: float) -> float:
         """Estimate how long `calls` last one after the other, with `tokens` in all their replies.

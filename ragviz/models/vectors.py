@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable, Generator, Iterable, Sequence
 from typing import Literal, Protocol
 
@@ -27,6 +28,17 @@ class NoVector(Exception):
         """Keep whose vector it is."""
         self.place = place
         super().__init__(message)
+
+
+def decoded(vector: str | list[float]) -> NDArray[np.float32]:
+    """Return a vector as an endpoint sends it: the bytes of its float32, little-endian, in base64; else numbers.
+
+    >>> decoded("AACAPwAAAMA=").tolist(), decoded([1, -2]).tolist()
+    ([1.0, -2.0], [1.0, -2.0])
+    """
+    if isinstance(vector, str):
+        return np.frombuffer(base64.b64decode(vector), dtype="<f4")
+    return np.array(vector, dtype=np.float32)
 
 
 def of_unit_length(vectors: NDArray[np.float32]) -> Vectors:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any
@@ -63,17 +63,24 @@ def editions_of(workspace: Workspace, plan: planning.Plan) -> Editions:
     return Editions(**json.loads(body)) if body else Editions()
 
 
+Told = dict[Hashable, controls.Controls]
+"""What judges told of their control items, by judge and items, while the runs of one sweep are made."""
+
+
 def controlled(
-    workspace: Workspace, current: Run, plan: planning.Plan, progress: Progress, *, anew: bool = False
+    workspace: Workspace, current: Run, plan: planning.Plan, told: Told, progress: Progress, *, anew: bool = False
 ) -> tuple[controls.Controls | None, int]:
     """Ask the judge of a run its control items; return the outcome, None without items, and the edition to judge by.
 
-    With `anew` none of its replies comes from the cache.
+    What was `told` is not asked again, and what is asked is added there. With `anew` all is asked, and none of the
+    replies comes from the cache.
     """
     items = controls.make(workspace.store.rankings.questions(current.id), plan.steps) if plan.judge is not None else []
     if plan.judge is None or not items:
         return None, editions_of(workspace, plan).edition
-    record = editions_of(workspace, plan)
+    record, asked = editions_of(workspace, plan), (plan.maker, plan.steps, tuple(item.question.id for item in items))
+    if asked in told and not anew:
+        return replace(told[asked], usage=Usage()), record.edition
     progress(0, len(items), "control items", "Asking the control items")
     edition = record.new if anew else record.next
     replies = _replies([replace(item.request, edition=edition) for item in items], plan)
@@ -82,7 +89,7 @@ def controlled(
     prompts, usage = dict(steps.VERSIONS), Usage.of(completions)
     fresh = not any(completion.cached for completion in completions)
     outcome = controls.Controls(plan.judge.model, plan.judge.host, prompts, tuple(verdicts), edition, usage, fresh)
-    record = record.after(outcome)
+    told[asked], record = outcome, record.after(outcome)
     body = json.dumps(asdict(record)).encode()
     workspace.store.cache("controls").put_many({_editions_key(plan): body})
     return outcome, record.edition

@@ -46,11 +46,13 @@ def run(
     budget: float | None = None,
     pooled: bool = False,
     target_name: str = "",
+    told: control_items.Told | None = None,
     progress: Progress = silent,
 ) -> Run:
     """Retrieve for every question that is not rejected, answer and judge as `config` says, and store it as `name`.
 
-    `target_name` names a target that is no choice of a run: its choices are taken as they are.
+    `target_name` names a target that is no choice of a run: its choices are taken as they are. The runs of a sweep
+    share what judges `told` of their control items.
 
     An interrupted run of this name with the same fingerprint resumes, and repeats nothing. `budget` is in dollars for
     the whole run, including what it paid before. A `pooled` run takes over the rankings of another one that would be
@@ -77,7 +79,7 @@ def run(
                 take_rankings(workspace, current, index, questions)
             retrieve(workspace, current, index, questions, plan.spending, progress)
             if config.knows.answers or config.metrics:
-                _judge_controlled(workspace, current, _unfinished(workspace, current), plan, progress)
+                _judge_controlled(workspace, current, _unfinished(workspace, current), plan, progress, told)
             overviews.finish(workspace, current)
     except BaseException:
         if not workspace.store.rankings.question_ids(current.id) and not workspace.store.payments.of(current.id).calls:
@@ -464,7 +466,12 @@ def _unfinished(workspace: Workspace, current: Run) -> list[str]:
 
 
 def _judge_controlled(
-    workspace: Workspace, current: Run, ids: Sequence[str], plan: planning.Plan, progress: Progress
+    workspace: Workspace,
+    current: Run,
+    ids: Sequence[str],
+    plan: planning.Plan,
+    progress: Progress,
+    told: control_items.Told | None = None,
 ) -> list[str]:
     """Ask the judge its control items, then judge the questions with these ids; return the ids that were judged.
 
@@ -472,8 +479,8 @@ def _judge_controlled(
     reliable. Replies to control items are cached per judge; a run that paid calls and found all of its control items in
     the cache asks them anew, because another model may answer at the same address under the same name now.
     """
-    before = control_items.controls_of(current)
-    outcome, edition = control_items.controlled(workspace, current, plan, progress)
+    before, told = control_items.controls_of(current), {} if told is None else told
+    outcome, edition = control_items.controlled(workspace, current, plan, told, progress)
     if outcome is not None and before is not None and before.fresh:
         outcome = replace(outcome, fresh=True)  # an earlier attempt of this run asked them
     reliable_again = before is not None and not before.reliable and outcome is not None and outcome.reliable
@@ -487,7 +494,7 @@ def _judge_controlled(
     if outcome is not None and reliable_again:
         workspace.store.runs.note(current.id, controls=controls.to_json(outcome))
     if outcome is not None and not outcome.fresh and workspace.store.payments.of(current.id).calls:
-        anew, _ = control_items.controlled(workspace, current, plan, progress, anew=True)
+        anew, _ = control_items.controlled(workspace, current, plan, told, progress, anew=True)
         assert anew is not None
         workspace.store.runs.note(current.id, controls=controls.to_json(anew))
     return judged_ids
@@ -553,5 +560,5 @@ def _plan(workspace: Workspace, config: RunConfig, target_name: str = "") -> pla
         target=target,
         patience=60 * workspace.settings.outage_minutes,
         pool=workspace.store.pool,
-        failures=workspace.store.cache("failure"),
+        failures=workspace.store.notes("failure"),
     )

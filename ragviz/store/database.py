@@ -160,7 +160,8 @@ def open_engine(url: str) -> Engine:
             f"RAGVIZ_DATABASE_URL can be read in two ways: {_URLS}, / \\ ? # @ in a password as %2F %5C %3F %23 %40."
         )
     try:
-        engine = sa.create_engine(url, pool_pre_ping=True, hide_parameters=True, connect_args=_bounds(sa.make_url(url)))
+        bounds, server = _bounds(sa.make_url(url)), not url.startswith("sqlite")
+        engine = sa.create_engine(url, pool_pre_ping=server, hide_parameters=True, connect_args=bounds)
     except (sa.exc.NoSuchModuleError, ImportError):
         problem = f"there is no driver for '{url.partition(':')[0]}' here"
     except ValueError:
@@ -196,8 +197,9 @@ def prepare(engine: Engine) -> None:
 
     @sa.event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:
-        writes = connection.get_execution_options().get("writes", False)
-        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+        options = connection.get_execution_options()
+        if not options.get("alone", False):  # a query alone is a transaction by itself
+            connection.exec_driver_sql("BEGIN IMMEDIATE" if options.get("writes", False) else "BEGIN")
 
 
 def _set_write_ahead(connection: sqlite3.Connection, file: Path) -> None:

@@ -19,7 +19,7 @@ from sqlalchemy.engine import Connection, Engine
 from ragviz.core.errors import ServiceError, UsageError
 from ragviz.store import database, schema
 from ragviz.store.database import repeated
-from ragviz.store.stored_calls import StoredCache, StoredPayments, StoredPool, StoredPrices
+from ragviz.store.stored_calls import StoredCache, StoredNotes, StoredPayments, StoredPool, StoredPrices
 from ragviz.store.stored_corpora import StoredCorpora, StoredIndexes
 from ragviz.store.stored_documents import StoredDocuments, StoredEvidence
 from ragviz.store.stored_experiments import StoredExperiments
@@ -57,6 +57,10 @@ class Store:
     def cache(self, kind: str) -> StoredCache:
         """Return the cache of one `kind` ("embedding", "model")."""
         return StoredCache(self._transactions, kind)
+
+    def notes(self, kind: str) -> StoredNotes:
+        """Return the cache of a `kind` with few entries ("failure"), as they are now."""
+        return StoredNotes(self._transactions, kind)
 
     @property
     def address(self) -> str:

@@ -16,7 +16,7 @@ from ragviz.core.errors import UsageError
 from ragviz.core.reply_cache import Cache
 from ragviz.store import schema
 from ragviz.store.database import repeated
-from ragviz.store.transactions import Repository, Transactions, upsert
+from ragviz.store.transactions import Repository, Transactions, batches, upsert
 from ragviz.text.untrusted import storable
 
 if TYPE_CHECKING:
@@ -33,9 +33,10 @@ class StoredCache(Repository):
 
     def get_many(self, keys: Sequence[str]) -> dict[str, bytes]:
         """Return the cached values; absent keys are left out."""
-        table = schema.cache.c
-        query = sa.select(table.key, table.value).where(table.kind == self._kind)
-        return {row.key: row.value for row in self._transactions.rows_of(query, table.key, keys)}
+        found: dict[str, bytes] = {}
+        for batch in batches(list(dict.fromkeys(keys))):
+            found.update(map(tuple, self._transactions.rows(_CACHED, {"kind": self._kind, "keys": batch})))
+        return found
 
     def held(self, keys: Sequence[str]) -> set[str]:
         """Return those of `keys` that are cached; no value is read."""
@@ -43,11 +44,34 @@ class StoredCache(Repository):
         query = sa.select(table.key).where(table.kind == self._kind)
         return {row.key for row in self._transactions.rows_of(query, table.key, keys)}
 
-    @repeated
     def put_many(self, items: Mapping[str, bytes]) -> None:
         """Store `items`; existing keys are overwritten."""
-        with self._transactions.writing() as connection:
-            upsert(connection, schema.cache, [{"kind": self._kind, "key": key, "value": v} for key, v in items.items()])
+        self._transactions.upsert(schema.cache, [{"kind": self._kind, "key": k, "value": v} for k, v in items.items()])
+
+
+class StoredNotes(StoredCache):
+    """A `Cache` of few entries: all are read once, those that other processes add later are not seen."""
+
+    def __init__(self, transactions: Transactions, kind: str) -> None:
+        """Read the entries of `kind`."""
+        super().__init__(transactions, kind)
+        table = schema.cache.c
+        rows = self._rows(sa.select(table.key, table.value).where(table.kind == kind))
+        self._notes: dict[str, bytes] = dict(map(tuple, rows))
+
+    def get_many(self, keys: Sequence[str]) -> dict[str, bytes]:
+        """Return the cached values; absent keys are left out."""
+        return {key: self._notes[key] for key in keys if key in self._notes}
+
+    def put_many(self, items: Mapping[str, bytes]) -> None:
+        """Store `items`; existing keys are overwritten."""
+        super().put_many(items)
+        self._notes.update(items)
+
+
+_CACHED = sa.select(schema.cache.c.key, schema.cache.c.value).where(
+    schema.cache.c.kind == sa.bindparam("kind"), schema.cache.c.key.in_(sa.bindparam("keys", expanding=True))
+)
 
 
 class StoredPool(Repository):
@@ -60,15 +84,18 @@ class StoredPool(Repository):
         query = query.where(table.judge == judge) if judge else query
         yield from map(tuple, self._transactions.rows_of(query, table.subject, subjects))
 
-    @repeated
     def add(self, judge: str, verdicts: Mapping[tuple[str, str], str]) -> None:
         """Keep verdicts of a judge: body by (subject, chunk); one that is there is replaced."""
         rows = [
             {"subject": subject, "judge": judge, "chunk": chunk, "body": storable(body)}
             for (subject, chunk), body in verdicts.items()
         ]
-        with self._transactions.writing() as connection:
-            upsert(connection, schema.verdicts, rows)
+        self._transactions.upsert(schema.verdicts, rows)
+
+
+_VERDICTS = sa.select(
+    schema.verdicts.c.subject, schema.verdicts.c.judge, schema.verdicts.c.chunk, schema.verdicts.c.body
+).where(schema.verdicts.c.subject.in_(sa.bindparam("subjects", expanding=True)))
 
 
 class StoredPayments(Repository):

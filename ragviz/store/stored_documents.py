@@ -184,7 +184,7 @@ def delete_texts(connection: Connection, documents: sa.ColumnElement[bool]) -> N
     """Delete documents; their names stay until it is found that nothing names them."""
     table, names = schema.documents, ["corpus_id", "id", "name"]
     rows = sa.select(*(table.c[name] for name in names)).where(documents)
-    former = inserted(connection, schema.former_documents).from_select(names, rows)
+    former = inserted(connection.dialect.name, schema.former_documents).from_select(names, rows)
     connection.execute(former.on_conflict_do_nothing())
     connection.execute(table.delete().where(documents))
 

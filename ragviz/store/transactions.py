@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 import time
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
@@ -37,18 +41,34 @@ def label(kind: Kind) -> str:
     return "question set" if kind == "questions" else kind
 
 
+@dataclass(slots=True, eq=False)
+class _Joint:
+    """Rows that a thread waits to write, together with those of others."""
+
+    table: sa.Table
+    rows: Sequence[Mapping[str, Any]]
+    written: bool = False
+
+
 class Transactions:
     """Transactions on one database."""
 
     def __init__(self, engine: Engine) -> None:
         """Use an engine of SQLite or PostgreSQL."""
         self.engine = engine
+        self._for_one_query = engine.execution_options(alone=True)
+        self._turn = threading.Lock()
+        # A thread that waits here is woken at once, where SQLite would look again and again, more and more rarely.
+        self._turns = self._turn if engine.dialect.name == "sqlite" else nullcontext()
+        self._joint: deque[_Joint] = deque()
 
     @repeated
-    def rows(self, query: sa.Select[Any] | sa.CompoundSelect[Any]) -> Sequence[Row[Any]]:
+    def rows(
+        self, query: sa.Select[Any] | sa.CompoundSelect[Any], parameters: Mapping[str, Any] | None = None
+    ) -> Sequence[Row[Any]]:
         """Return the rows of a query."""
-        with reading(self.engine) as connection:
-            return connection.execute(query).all()
+        with reading(self._for_one_query) as connection:
+            return connection.execute(query, parameters).all()
 
     def rows_of(self, query: sa.Select[Any], column: sa.ColumnElement[Any], keys: Iterable[str]) -> Iterator[Row[Any]]:
         """Yield the rows of a query with one of these keys, each key asked for once, `BATCH` of them in one query."""
@@ -58,8 +78,39 @@ class Transactions:
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """Open a writing transaction. A method that does so is `repeated`."""
-        with writing(self.engine) as connection:
+        with self._turns, writing(self.engine) as connection:
             yield connection
+
+    def upsert(self, table: sa.Table, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Insert rows in place of those with the same primary key; what many threads write at once is one transaction.
+
+        It is stored when this returns.
+        """
+        mine = _Joint(table, rows)
+        self._joint.append(mine)
+        self._write_joint(mine)
+
+    @repeated
+    def _write_joint(self, mine: _Joint) -> None:
+        """Write what this thread and others are waiting to write, unless another has done so meanwhile."""
+        with self._turn:
+            if mine.written:
+                return
+            joint = [mine, *(each for each in self._taken() if each is not mine)]
+            try:
+                with writing(self.engine) as connection:
+                    for table in dict.fromkeys(each.table for each in joint):
+                        upsert(connection, table, [row for each in joint if each.table is table for row in each.rows])
+            except BaseException:
+                self._joint.extend(each for each in joint if each is not mine)
+                raise
+            for each in joint:
+                each.written = True
+
+    def _taken(self) -> Iterator[_Joint]:
+        with suppress(IndexError):
+            while True:
+                yield self._joint.popleft()
 
     @contextmanager
     def changing(self, owner_id: str, *kinds: Kind) -> Iterator[Connection]:
@@ -111,10 +162,16 @@ def drop_count(connection: Connection, owner_id: str) -> None:
     connection.execute(schema.revisions.delete().where(schema.revisions.c.owner_id == owner_id))
 
 
-def inserted(connection: Connection, table: sa.Table) -> Any:
+def inserted(dialect: str, table: sa.Table) -> Any:
     """Return an `INSERT INTO table` that supports `on_conflict_…`."""
-    dialect = import_module(f"sqlalchemy.dialects.{connection.dialect.name}")  # loaded already
-    return dialect.insert(table)
+    return import_module(f"sqlalchemy.dialects.{dialect}").insert(table)
+
+
+@cache
+def _upserting(dialect: str, table: sa.Table) -> Any:
+    statement, keys = inserted(dialect, table), [column.name for column in table.primary_key]
+    values = {column.name: statement.excluded[column.name] for column in table.c if column.name not in keys}
+    return statement.on_conflict_do_update(index_elements=keys, set_=values)
 
 
 def insert(connection: Connection, table: sa.Table, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -126,15 +183,13 @@ def insert(connection: Connection, table: sa.Table, rows: Sequence[Mapping[str, 
 def insert_missing(connection: Connection, table: sa.Table, rows: Sequence[Mapping[str, Any]]) -> None:
     """Insert those rows whose primary key is not there yet."""
     for batch in batches(rows):
-        connection.execute(inserted(connection, table).on_conflict_do_nothing(), list(batch))
+        connection.execute(inserted(connection.dialect.name, table).on_conflict_do_nothing(), list(batch))
 
 
 def upsert(connection: Connection, table: sa.Table, rows: Iterable[Mapping[str, Any]]) -> None:
     """Insert rows in place of those with the same primary key, in its order, so that two writers cannot deadlock."""
     keys = [column.name for column in table.primary_key]
-    statement = inserted(connection, table)
-    values = {column.name: statement.excluded[column.name] for column in table.c if column.name not in keys}
-    statement = statement.on_conflict_do_update(index_elements=keys, set_=values)
+    statement = _upserting(connection.dialect.name, table)
     for batch in batches(sorted(rows, key=lambda row: [row[key] for key in keys])):
         connection.execute(statement, list(batch))
 
