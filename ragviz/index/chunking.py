@@ -7,7 +7,7 @@ character, only where that alone is longer than `chunk_size`; a character that t
 never cut. Where ideographs have no blanks between them, each is a word. No chunk ends with a heading that text follows,
 unless heading and first word together are longer than `chunk_size`.
 
-A document is tokenized window by window while it is cut, so that memory beside its text does not grow with it.
+A document is tokenized once; of its tokens two numbers each are kept while it is cut.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache, partial
 from itertools import chain, pairwise
 from typing import Any
 
@@ -82,7 +83,7 @@ def cut_structure(document: Document, config: IndexConfig, tokens: Tokens, _: Se
     for piece_start, piece_end in _structured(document, config, tokens):
         heading = sections.whole.holding(piece_end)
         end = _word_start(text, latest_end, piece_end) if heading is None else heading
-        if heading is None and end == latest_end < piece_end and tokens.exceed(latest_end, piece_end, size):
+        if heading is None and end == latest_end < piece_end and tokens.between(latest_end, piece_end) > size:
             end = piece_end  # inside a word that is longer than a chunk
         if end <= latest_end:
             continue
@@ -93,7 +94,7 @@ def cut_structure(document: Document, config: IndexConfig, tokens: Tokens, _: Se
             or not sections.whole.free(start)
             or _word_start(text, latest_start, start) != start
             or tokens.between(start, latest_end) > config.overlap
-            or tokens.exceed(start, end, size)
+            or tokens.between(start, end) > size
         ):
             start = latest_end
         for latest_start, latest_end in _fitting(document, sections, tokens, start, end, size):
@@ -114,7 +115,7 @@ def _fitting(
     document: Document, sections: Sections, tokens: Tokens, start: int, end: int, size: int
 ) -> Iterator[Range]:
     """Yield a range as it is where it fits; else cut at sentences, where needed at words, into about equal parts."""
-    if not tokens.exceed(start, end, size):
+    if tokens.between(start, end) <= size:
         yield start, end
         return
     from ragviz.text import segmentation  # needs the languages, as what is only listed does not
@@ -140,10 +141,10 @@ def _structured(document: Document, config: IndexConfig, tokens: Tokens) -> Iter
     # As it was added, or as parsed from a format with structure.
     kind = document.media_type
     markdown = not kind.startswith("text/") or kind in ("text/markdown", "text/x-markdown", "text/html")
-    counts = _Counts(tokens.tokenizer, config.chunk_size)
+    counts = _counts(tokens.tokenizer)
     # Untrimmed pieces hold every character; blanks have no tokens, and are trimmed afterwards.
     splitter: Any = (MarkdownSplitter if markdown else TextSplitter).from_callback(
-        counts.of, config.chunk_size, config.overlap, trim=False
+        partial(counts.of, config.chunk_size), config.chunk_size, config.overlap, trim=False
     )
     text, start, length = document.text, 0, PART
     while True:
@@ -153,7 +154,6 @@ def _structured(document: Document, config: IndexConfig, tokens: Tokens) -> Iter
             end = run.end()
         part = without_surrogates(text[start:end])
         pieces = [(start + at, start + at + len(piece)) for at, piece in splitter.chunk_indices(part)]
-        counts.clear()
         if end >= len(text):
             yield from pieces
             return
@@ -193,29 +193,41 @@ def _begins_block(text: str, at: int, fences: Sequence[Range]) -> bool:
 
 
 class _Counts(dict[str, int]):
-    """Tokens of a text as the sum over its words, each tokenized once; counting stops above `limit`.
+    """Tokens of a text as the sum over its words, each tokenized once, also when it stands in many documents.
 
     The splitter measures every text many times: this is ten times faster than tokenizing it each time, and gives the
     same number for tokenizers that ignore blanks.
     """
 
-    def __init__(self, tokenizer: Tokenizer, limit: int) -> None:
-        self.tokenizer, self.limit = tokenizer, limit
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self.tokenizer = tokenizer
 
     def __missing__(self, word: str) -> int:
+        if len(self) == WORDS:
+            self.clear()
         self[word] = count = len(self.tokenizer.offsets(word))
         return count
 
-    def of(self, text: str) -> int:
+    def of(self, limit: int, text: str) -> int:
+        """Count the tokens of a text; counting stops above `limit`."""
         if len(text) <= 1000:
             return sum(map(self.__getitem__, text.split()))
         count = 0
         for stretch in _STRETCH.finditer(text):
             words = stretch.group().split() if len(stretch.group()) <= 1000 else _LONG.findall(stretch.group())
             count += sum(map(self.__getitem__, words))
-            if count > self.limit:
+            if count > limit:
                 break
         return count
+
+
+WORDS = 2**15
+"""Words whose tokens are remembered."""
+
+
+@lru_cache(maxsize=1)
+def _counts(tokenizer: Tokenizer) -> _Counts:
+    return _Counts(tokenizer)
 
 
 _STRETCH = re.compile(r".{1,1000}(?!\S)|\S{1,20000}", re.DOTALL)
@@ -223,7 +235,7 @@ _STRETCH = re.compile(r".{1,1000}(?!\S)|\S{1,20000}", re.DOTALL)
 
 # Pieces of a word of more than a thousand characters: up to punctuation after letters, else any sign or ideograph.
 _LONG = re.compile(
-    rf"\S{{1,1000}}(?!\S)|\S{{0,999}}[^\W_](?=[^\w\s])|\S{{0,999}}(?:[\W_]|{packing.IDEOGRAPHIC.pattern})|\S{{1,4000}}"
+    rf"\S{{1,1000}}(?!\S)|\S{{0,999}}[^\W_](?=[^\w\s])|\S{{0,999}}(?:[\W_]|[{packing.IDEOGRAPHIC}])|\S{{1,4000}}"
 )
 
 

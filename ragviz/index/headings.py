@@ -14,8 +14,11 @@ from collections.abc import Iterator
 from functools import cache
 from itertools import chain, pairwise
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ragviz.core.document import Document
-from ragviz.index.packing import IDEOGRAPHIC, Range
+from ragviz.index.packing import IDEOGRAPHIC, Places, Range
 from ragviz.text import segmentation
 
 LEAD = 40
@@ -41,7 +44,7 @@ _PATTERNS = {
 """Headings by media type, of texts that are kept as they were added."""
 _MARKS = re.compile(r"(?:[ \t]|>)*(?:#{1,6}|={1,6}|\*+)[ \t]+")
 _ATTRIBUTES = re.compile(r"[ \t]*(?:\{[#.:][^{}\n]*\}|[ \t]#+|[ \t]=+)[ \t]*$")
-_FIRST_WORD = re.compile(rf"(?:[^\w\s]{{1,8}}[ \t]+)?\S[^\s{IDEOGRAPHIC.pattern[1:-1]}]*")
+_FIRST_WORD = re.compile(rf"(?:[^\w\s]{{1,8}}[ \t]+)?\S[^\s{IDEOGRAPHIC}]*")
 _BLANK = re.compile(r"\s*")
 
 _OPENING = re.compile(
@@ -87,7 +90,7 @@ def headings(document: Document) -> Iterator[Range]:
 def _underlined(match: re.Match[str]) -> bool:
     """Return whether the line below a title is about as long as it, ideographs counting twice, and no rule."""
     title, line = match[1].rstrip(), match[2]
-    return abs(len(title) + len(IDEOGRAPHIC.findall(title)) - len(line)) <= 2 or len(title) == len(line)
+    return abs(len(title) + len(re.findall(f"[{IDEOGRAPHIC}]", title)) - len(line)) <= 2 or len(title) == len(line)
 
 
 def leveled(document: Document) -> Iterator[tuple[int, int, str]]:
@@ -146,6 +149,13 @@ class Ranges:
         """Return whether a cut before the character `at` falls into no range."""
         return self.holding(at) is None
 
+    def free_each(self, places: Places) -> NDArray[np.bool_]:
+        """Return the same for each of these characters."""
+        if not self._starts:
+            return np.ones(len(places), np.bool_)
+        numbers = np.searchsorted(np.array(self._starts), places) - 1
+        return (numbers < 0) | (places >= np.array(self._ends)[numbers])
+
 
 class Sections:
     """Where the headings of a document stand with what they head; empty of those that nothing follows.
@@ -174,7 +184,7 @@ class Sections:
             leads.add(first, max(last, body + LEAD if line < 0 else line))
             singles.add(start, last)
             first = None
-        self.levels = (leads.free, self.whole.free, singles.free) if singles else ()
+        self.levels = (leads.free_each, self.whole.free_each, singles.free_each) if singles else ()
 
 
 def _after_blanks(text: str, at: int) -> int:

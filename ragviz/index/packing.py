@@ -6,28 +6,40 @@ import re
 import unicodedata
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache, partial
-from itertools import accumulate
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from functools import cache, partial
+from itertools import chain, islice
 from typing import Protocol
 
-IDEOGRAPHIC = re.compile(
-    "[\u2e80-\u303f\u3220-\u33ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # characters, punctuation
-    "\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65]"  # full-width punctuation
+import numpy as np
+from numpy.typing import NDArray
+
+Places = NDArray[np.int64]
+"""Characters of a text before which it is cut, or may be, in order."""
+Allowed = Callable[[Places], NDArray[np.bool_]]
+"""Says of each place whether a cut there is allowed."""
+
+BLOCK = 2**14
+"""Places that are looked at together."""
+IDEOGRAPHIC = (
+    "\u2e80-\u303f\u3220-\u33ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # with punctuation
+    "\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65"  # full-width punctuation
 )
+"""Ranges of the characters that are words by themselves, as in the brackets of a regular expression."""
+_IDEOGRAPH = re.compile(f"[{IDEOGRAPHIC}]")
 
 
-def packed(cuts: Iterable[int], tokens: Tokens, size: int, overlap: int) -> Iterator[Range]:
+def packed(cuts: Iterable[Places], tokens: Tokens, size: int, overlap: int) -> Iterator[Range]:
     """Join as many neighbouring pieces as fit into `size` tokens; the next range begins `overlap` tokens earlier."""
     source = iter(cuts)
-    # The cuts from the start of a range to the first that is too far, or the next; and the tokens before each.
+    # The cuts from the start of a range on, at least to the first that is too far, or the next; the tokens before each.
     near, before = array("q"), array("q")
     while True:
         while len(near) < 3 or before[-1] <= before[0] + size:
-            if (cut := next(source, None)) is None:
+            if (block := next(source, None)) is None:
                 break
-            near.append(cut)
-            before.append(tokens.before(cut))
+            near.extend(block.tolist())
+            before.extend(tokens.before_each(block).tolist())
         if len(near) < 2:
             return
         last = max(bisect_right(before, before[0] + size) - 1, 1)
@@ -40,42 +52,84 @@ def packed(cuts: Iterable[int], tokens: Tokens, size: int, overlap: int) -> Iter
         del near[:first], before[:first]
 
 
-def refined(
-    cuts: Iterable[int], tokens: Tokens, size: int, kept: Sequence[Callable[[int], bool]] = ()
-) -> Iterator[int]:
+def refined(cuts: Iterable[int], tokens: Tokens, size: int, kept: Sequence[Allowed] = ()) -> Iterator[Places]:
     """Cut pieces of more than `size` tokens at words, where needed at graphemes, where needed at tokens.
 
     `kept` say where between words, from the most to the least particular: each is used where those before it leave
     pieces too long.
     """
+    words = partial(_between_words, tokens.text)
+    blocks = _blocks(cuts)
     for free in kept:
-        cuts = _finer(cuts, tokens, size, partial(_free_between_words, free))
-    for may_cut in (between_words, _between_graphemes, _between_tokens):
-        cuts = _finer(cuts, tokens, size, may_cut)
-    return iter(cuts)
+        blocks = _finer(blocks, tokens, size, partial(_both, words, free))
+    for allowed in (words, partial(_each, _between_graphemes, tokens.text), lambda places: places > 0):
+        blocks = _finer(blocks, tokens, size, allowed)
+    return blocks
 
 
-def _free_between_words(free: Callable[[int], bool], text: str, at: int) -> bool:
-    return between_words(text, at) and free(at)
+def _blocks(cuts: Iterable[int]) -> Iterator[Places]:
+    source = iter(cuts)
+    while len(block := np.fromiter(islice(source, BLOCK), np.int64)):
+        yield block
 
 
-def _finer(cuts: Iterable[int], tokens: Tokens, size: int, may_cut: Callable[[str, int], bool]) -> Iterator[int]:
-    """Cut pieces of more than `size` tokens at every token where `may_cut` allows it."""
-    latest: int | None = None
-    for right in cuts:
-        if latest is not None and tokens.exceed(latest, right, size):
-            for at in tokens.begins(latest, right):
-                if latest < at and may_cut(tokens.text, at):
-                    yield at
-                    latest = at
-        yield right
-        latest = right
+def _both(one: Allowed, other: Allowed, places: Places) -> NDArray[np.bool_]:
+    return one(places) & other(places)
+
+
+def _each(allowed: Callable[[str, int], bool], text: str, places: Places) -> NDArray[np.bool_]:
+    return np.fromiter((allowed(text, at) for at in places.tolist()), np.bool_, len(places))
+
+
+def _finer(blocks: Iterable[Places], tokens: Tokens, size: int, allowed: Allowed) -> Iterator[Places]:
+    """Cut pieces of more than `size` tokens at every token where it is `allowed`."""
+    latest = np.empty(0, np.int64)
+    for block in blocks:
+        cuts = np.concatenate([latest, block])
+        done = len(latest)
+        for number in np.flatnonzero(np.diff(tokens.before_each(cuts)) > size).tolist():
+            yield cuts[done : number + 1]
+            for begins in tokens.begins(*cuts[number : number + 2].tolist()):
+                yield begins[allowed(begins)]
+            done = number + 1
+        yield cuts[done:]
+        latest = cuts[-1:]
+
+
+_BESIDE, _JOINS_NOTHING = 1, 2
+
+
+@cache
+def _kinds() -> NDArray[np.uint8]:
+    """Return by code point: may a cut beside the character leave words whole; does nothing combine with it."""
+    kinds = np.zeros(0x110000, np.uint8)
+    kinds[[code for code in range(0x3001) if chr(code).isspace()]] = _BESIDE
+    for first, last in zip(IDEOGRAPHIC[::3], IDEOGRAPHIC[2::3], strict=True):
+        kinds[ord(first) : ord(last) + 1] = _BESIDE | _JOINS_NOTHING
+    kinds[0x302A:0x3030] = _BESIDE  # tone marks
+    kinds[:0x300] |= _JOINS_NOTHING
+    return kinds
+
+
+def _between_words(text: str, places: Places) -> NDArray[np.bool_]:
+    """Return `between_words` of each of these characters."""
+    if not len(places):
+        return np.empty(0, np.bool_)
+    first = int(places[0]) - 1
+    codes = np.frombuffer(text[first : int(places[-1]) + 1].encode("utf-32-le", "surrogatepass"), "<u4")
+    left, right = codes[places - first - 1], codes[places - first]
+    kinds = _kinds()
+    free: NDArray[np.bool_] = (kinds[left] | kinds[right]) & _BESIDE > 0
+    sure = (kinds[left] & kinds[right] & _JOINS_NOTHING > 0) & ((left != ord("\r")) | (right != ord("\n")))
+    unsure = np.flatnonzero(free & ~sure)
+    free[unsure] = _each(_between_graphemes, text, places[unsure])
+    return free
 
 
 def between_words(text: str, at: int) -> bool:
     """Return whether a cut before the character `at` leaves every word whole; each ideograph is a word."""
     left, right = text[at - 1], text[at]
-    free = left.isspace() or right.isspace() or IDEOGRAPHIC.match(left) or IDEOGRAPHIC.match(right)
+    free = left.isspace() or right.isspace() or _IDEOGRAPH.match(left) or _IDEOGRAPH.match(right)
     return bool(free) and _between_graphemes(text, at)
 
 
@@ -104,11 +158,6 @@ def _is_flag_letter(character: str) -> bool:
     return "\U0001f1e6" <= character <= "\U0001f1ff"
 
 
-def _between_tokens(text: str, at: int) -> bool:
-    """Allow every cut: the caller tries the beginnings of tokens only."""
-    return 0 < at < len(text)
-
-
 Range = tuple[int, int]
 """First character, and the one after the last."""
 
@@ -119,7 +168,7 @@ CONTEXT = 512
 whole text: this holds for all tokenizers that split at blanks or punctuation, or decide within this distance."""
 
 
-class Tokenizer(Protocol):
+class Tokenizer(Hashable, Protocol):
     """Splits text into tokens as the embedder does."""
 
     def offsets(self, text: str) -> list[Range]:
@@ -128,67 +177,50 @@ class Tokenizer(Protocol):
 
 
 class Tokens:
-    """The tokens of a text, tokenized window by window as far as needed; the last few windows are cached.
+    """The tokens of a text, tokenized once, window by window.
 
     A token counts where it ends, or where an earlier one ends if that is later: so ends never decrease.
     """
 
     def __init__(self, text: str, tokenizer: Tokenizer) -> None:
-        self.text = text
-        self.tokenizer = tokenizer
-        self._bounds = [0]  # window n holds the tokens that end after bound n, up to bound n + 1
-        self._totals = [0]  # tokens before window n
-        self._window = lru_cache(maxsize=4)(self._tokenized)
+        self.text, self.tokenizer = text, tokenizer
+        starts, ends = list[NDArray[np.int32]](), list[NDArray[np.int32]]()
+        start = 0
+        while not ends or start < len(text):
+            end = _window_end(text, start)
+            origin = max(0, start - CONTEXT)
+            spans = tokenizer.offsets(text[origin : end + CONTEXT])
+            lefts, rights = np.fromiter(chain.from_iterable(spans), np.int32).reshape(-1, 2).T + np.int32(origin)
+            rights = np.maximum.accumulate(rights)
+            mine = slice(np.searchsorted(rights, start, "right") if start else 0, np.searchsorted(rights, end, "right"))
+            starts.append(lefts[mine])
+            ends.append(rights[mine])
+            start = end
+        self._starts, self._ends = np.concatenate(starts), np.concatenate(ends)
+        self._places = self._ends.data  # bisected in a tenth of the array's time
 
     def before(self, at: int) -> int:
         """Count the tokens that end at or before the character `at`."""
-        while self._bounds[-1] < at or len(self._bounds) == 1:
-            self._extend()
-        number = min(bisect_right(self._bounds, at), len(self._totals) - 1) - 1
-        return self._totals[number] + bisect_right(self._window(number)[1], at)
+        return bisect_right(self._places, at)
+
+    def before_each(self, places: Places) -> Places:
+        """Count the tokens that end at or before each of these characters."""
+        return np.searchsorted(self._ends, places.astype(np.int32), "right")
 
     def between(self, start: int, end: int) -> int:
         """Count the tokens that end inside [start, end)."""
         return self.before(end) - self.before(start)
 
-    def exceed(self, start: int, end: int, size: int) -> bool:
-        """Return whether more than `size` tokens end inside [start, end); tokenizes no further than that needs."""
-        most = self.before(start) + size
-        while self._bounds[-1] < end and self._totals[-1] <= most:
-            self._extend()
-        return self._totals[-1] > most if self._bounds[-1] < end else self.before(end) > most
-
-    def begins(self, start: int, end: int) -> Iterator[int]:
+    def begins(self, start: int, end: int) -> Iterator[Places]:
         """Yield where the tokens that end inside [start, end) begin, but the first and those that overlap another."""
-        self.before(start)
-        number = min(bisect_right(self._bounds, start), len(self._totals) - 1) - 1
-        previous: int | None = None
-        while self._bounds[number] < end:
-            starts, ends = self._window(number)
-            for index in range(bisect_right(ends, start), bisect_right(ends, end)):
-                if previous is not None and previous <= starts[index]:
-                    yield starts[index]
-                previous = ends[index]
-            number += 1
-            if number + 1 == len(self._bounds) and self._bounds[number] < end:
-                self._extend()
-
-    def _extend(self) -> None:
-        """Add the next window, and count its tokens."""
-        number = len(self._bounds) - 1
-        self._bounds.append(_window_end(self.text, self._bounds[-1]))
-        self._totals.append(self._totals[-1] + len(self._window(number)[1]))
-
-    def _tokenized(self, number: int) -> tuple[array[int], array[int]]:
-        """Return starts and ends of the tokens of a window."""
-        start, end = self._bounds[number : number + 2]
-        origin = max(0, start - CONTEXT)
-        spans = self.tokenizer.offsets(self.text[origin : end + CONTEXT])
-        ends = list(accumulate((right for _, right in spans), max))
-        first = bisect_right(ends, start - origin) if number else 0
-        final = bisect_right(ends, end - origin)
-        starts = array("i", (origin + left for left, _ in spans[first:final]))
-        return starts, array("i", (origin + right for right in ends[first:final]))
+        latest, final = start, self.before(end)
+        for first in range(self.before(start) + 1, final, BLOCK):
+            block = slice(first, min(first + BLOCK, final))
+            apart = self._starts[block] >= self._ends[first - 1 : block.stop - 1]
+            begins = self._starts[block][apart].astype(np.int64)
+            begins = begins[np.diff(begins, prepend=latest) > 0]
+            yield begins
+            latest = int(begins[-1]) if len(begins) else latest
 
 
 def _window_end(text: str, start: int) -> int:

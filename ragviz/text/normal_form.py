@@ -25,10 +25,10 @@ _UNSEEN = "\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0
 FIXED_BLANKS = "\u00a0\u2009\u202f"
 """Blanks that hold what belongs together, such as the groups of a number."""
 _GROUPED = re.compile(
-    rf"(?<![\d.,])\d{{1,3}}(?:(?:[,'{FIXED_BLANKS}]\d{{3}})+(?!\d)"
+    rf"\d(?<![\d.,]\d)\d{{0,2}}(?:(?:[,'{FIXED_BLANKS}]\d{{3}})+(?!\d)"
     r"|(?: \d{3})+(?!\d)(?=(?:[.,]\d+)?\s?[%‰$¢-¥₠-\u20cf]))"  # plain blanks only where it is an amount
 )
-_UNIT = re.compile(rf"(?<![^\W_{IDEOGRAPH}\u3040-\u30ff\uac00-\ud7af])((?:\d+[.,])*\d+)(?=[^\W\d_])")
+_UNIT = re.compile(rf"(\d(?<![^\W_{IDEOGRAPH}\u3040-\u30ff\uac00-\ud7af]\d)\d*(?:[.,]\d+)*)(?=[^\W\d_])")
 DECIMAL = "ˑ"
 """The decimal point: a letter, so that what removes punctuation leaves it."""
 
@@ -145,6 +145,8 @@ def terms(text: str) -> list[str]:
     if text.isascii():
         return text.translate(NO_TERM).split()
     runs: list[str] = RUNS.findall(text)
+    if not HAN_RUN.search(text) and not HANGUL_RUN.search(text):
+        return runs
     return [term for run in runs for term in (han_terms(run) if HAN_RUN.match(run) else hangul_terms(run))]
 
 
