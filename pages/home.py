@@ -182,8 +182,8 @@ def recent() -> None:
         }
         rows.append(row)
 
-    def opened(run: Run) -> None:
-        st.session_state["open-run"] = (names.get(run.corpus_id), run.name, run.config.k)
+    def goes(run: Run) -> None:
+        address.go_to("results", corpus=names.get(run.corpus_id), run=run.name, k=run.config.k)
 
     table.draw(
         pd.DataFrame(rows),
@@ -200,14 +200,12 @@ def recent() -> None:
             "When": 66,
         },
         among=newest,
-        opened=opened,
+        goes=goes,
         most=SHOWN,
         lines=2,  # a name may need two
     )
     if len(runs) > len(newest):
         address.link("runs", f"All {len(runs):,} runs")
-    if target := st.session_state.pop("open-run", None):
-        address.go_to("results", corpus=target[0], run=target[1], k=target[2])
 
 
 @st.cache_data(ttl=20, show_spinner=False)

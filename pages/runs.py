@@ -62,13 +62,6 @@ def over_time(of_tag: Sequence[Run]) -> None:
     figure.draw(leaderboard_plots.over_time(rows, found.changed, y_title=found.metric), "over-time")
 
 
-# The table
-
-
-def opened(run: Run) -> None:
-    st.session_state["open-run"] = run.name
-
-
 corpus = frame.need_corpus()
 runs = store.runs.all(corpus.id)
 heading.header("Runs", f"What the runs of {corpus.name} measured, each at its own k.")
@@ -85,8 +78,6 @@ else:
         address.link("experiment", "New experiment", experiment="*")
         address.link("questions", "Questions")
     st.stop()
-if name := st.session_state.pop("open-run", None):
-    address.go_to("results", run=name, k=None)
 with notices.errors_shown():
     chosen = chosen_filter(runs)
     with st.spinner("Measuring"):
@@ -114,7 +105,7 @@ with notices.errors_shown():
         table.draw(
             rows.assign(Run=distinct(rows["Run"], 23)), "runs", alt="Runs", above=above, file="runs",
             saved=lambda: rows, columns=run_table.column_configs(metrics), among=shown, turn=turn, several=True,
-            opened=opened, most=14, empty="–",
+            goes=lambda run: address.go_to("results", run=run.name, k=None), most=14, empty="–",
         )  # fmt: skip
     else:
         st.markdown("No run passes the filter.")

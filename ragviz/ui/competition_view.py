@@ -12,7 +12,7 @@ import streamlit as st
 from ragviz.core.configuration import Run
 from ragviz.core.question_set import QuestionSet
 from ragviz.health import competition, health_sentences
-from ragviz.health.competition import Competition, Row
+from ragviz.health.competition import Competition
 from ragviz.runs import measurements
 from ragviz.service import run_verbs
 from ragviz.text.markup import plain, visible
@@ -54,7 +54,7 @@ def show(question_set: QuestionSet, runs: Sequence[Run]) -> None:
     if chosen is not None:
         with notices.errors_shown():
             now = next(run for run in later if run.name == chosen)
-            _found(_competition(earlier, now), earlier, now)
+            _found(_competition(earlier, now), now)
 
 
 def _again(earlier: Run, taken: set[str]) -> None:
@@ -69,61 +69,54 @@ def _competition(earlier: Run, later: Run) -> Competition:
     return competition.competition(cache.workspace(), earlier, later)
 
 
-def _found(found: Competition, earlier: Run, later: Run) -> None:
+def _found(found: Competition, later: Run) -> None:
+    """Draw recall by document, and the lost questions; a click opens the case of the later run."""
     first, *others = health_sentences.competition(found)
     st.markdown(f"**{plain(first)}** {' '.join(map(plain, others))}")
-    rows = pd.DataFrame([_row(row) for row in found.rows])
-    above = table.row_above("competition")
-    with above:
-        heading.section("By document")
+    rows = pd.DataFrame(
+        {
+            "Document": row.document,
+            "Questions": row.n,
+            "Recall before": row.before,
+            "Recall now": row.after,
+            "Without the new chunks": row.without,
+            "Lost": row.lost,
+            "To competition": row.to_competition,
+            "Gained": row.gained,
+        }
+        for row in found.rows
+    )
+    means = dict.fromkeys(("Recall before", "Recall now", "Without the new chunks"), table.bar(written="%.3f"))
     table.draw(
         rows,
         "competition",
         alt="Recall by document, and losses",
-        above=above,
+        above=wording.counted(len(rows), "document"),
         file=f"{later.name}-competition",
-        columns={"Document": 300} | {name: table.bar(written="%.3f") for name in _MEANS},
+        columns={"Document": 300} | means,
         most=12,
     )
     if found.added:
         listed = ", ".join(plain(name) for name in found.added[:10]) + (" …" if len(found.added) > 10 else "")
         st.caption(f"New: {listed}.")
-    if found.lost:
-        _lost(found, earlier, later)
-
-
-_MEANS = ("Recall before", "Recall now", "Without the new chunks")
-
-
-def _row(row: Row) -> dict[str, object]:
-    means = dict(zip(_MEANS, (row.before, row.after, row.without), strict=True))
-    counts = {"Lost": row.lost, "To competition": row.to_competition, "Gained": row.gained}
-    return {"Document": row.document, "Questions": row.n, **means, **counts}
-
-
-def _lost(found: Competition, earlier: Run, later: Run) -> None:
-    """Draw the lost questions; a click opens the case of the later run."""
+    if not found.lost:
+        return
     heading.section("Questions that find less than before")
-    rows = pd.DataFrame(
+    lost = pd.DataFrame(
         {
-            "Question": [each.text for each in found.lost],
-            "Lost to": ["competition" if each.to_competition else "other reasons" for each in found.lost],
-            f"Rank in {visible(earlier.name)}": pd.array([each.rank_before or None for each in found.lost], "Int64"),
-            f"Rank in {visible(later.name)}": pd.array([each.rank_after or None for each in found.lost], "Int64"),
-            "New chunks above": [each.above for each in found.lost],
+            "Question": each.text,
+            "Lost to": "competition" if each.to_competition else "other reasons",
+            "Rank before": each.rank_before or None,
+            "Rank now": each.rank_after or None,
+            "New chunks above": each.above,
         }
-    )
-
-    def opened(question_id: str) -> None:
-        st.session_state["open-competition"] = question_id
-
+        for each in found.lost
+    ).astype({"Rank before": "Int64", "Rank now": "Int64"})
     table.draw(
-        rows,
+        lost,
         "competition-lost",
         alt="Questions that were lost",
         among=[each.question_id for each in found.lost],
-        opened=opened,
+        goes=lambda question_id: address.go_to("inspect", run=later.name, question=question_id),
         most=12,
     )
-    if (question_id := st.session_state.pop("open-competition", None)) is not None:
-        address.go_to("inspect", run=later.name, question=question_id)

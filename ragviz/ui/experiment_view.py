@@ -142,21 +142,19 @@ def _cells(shown: Outcome) -> None:
     if done == len(shown.rows):
         rows = rows.drop(columns="State")
 
-    def opened(row: Row) -> None:
+    def goes(row: Row) -> None:
         if row.run:
-            st.session_state["open-cell"] = row.run
+            address.go_to("results", run=row.run, k=None)
 
     table.draw(
         rows.assign(Cell=distinct(rows["Cell"], 19)), "cells", alt="Cells", saved=lambda: rows,
         above=f"{done} of {wording.counted(len(shown.rows), 'cell')} done", file=experiment.name,
-        among=[row for _, row in shown.lines], opened=opened, empty="–",
+        among=[row for _, row in shown.lines], goes=goes, empty="–",
         columns={"Cell": 140, title_of(experiment.rule.primary): table.number(75, "%.2f"), "95 %": 90,
                  "Difference": 126, "Verdict": 80, "Tokens read": table.number(80, "localized"),
                  "Dollars": table.number(70, "%.4f", help="For a question."),
                  "Seconds": table.number(70, "%.3f", help="For a question."), "Why": table.text("large")},
     )  # fmt: skip
-    if name := st.session_state.pop("open-cell", None):
-        address.go_to("results", run=name, k=None)
 
 
 def _cell(name: str, row: Row, experiment: Experiment) -> dict[str, object]:
@@ -195,13 +193,8 @@ def listed(corpus: Corpus) -> None:
         }
     )
 
-    def opened(experiment: Experiment) -> None:
-        st.session_state["open-experiment"] = experiment.name
-
     st.markdown(wording.counted(len(experiments), "experiment"))
     table.draw(
         rows, "experiments", alt="Experiments", columns={name: table.text("large") for name in ("Says", "Rule")},
-        among=experiments, opened=opened, most=5, empty="–",
+        among=experiments, goes=lambda each: address.go_to("experiment", experiment=each.name), most=5, empty="–",
     )  # fmt: skip
-    if name := st.session_state.pop("open-experiment", None):
-        address.go_to("experiment", experiment=name)

@@ -66,7 +66,7 @@ def show(corpus: Corpus, question_set: QuestionSet | None, suggested: str) -> No
         st.rerun()
     if plan_pressed and arguments["name"]:
         _preview(corpus, arguments)
-    elif question_set is not None:
+    elif question_set is not None and _shown(question_set).cells:
         planned_and_made(question_set)
 
 
@@ -136,12 +136,11 @@ def _shown(question_set: QuestionSet) -> plan_record.Shown:
 
 
 def planned_and_made(question_set: QuestionSet) -> None:
-    """Draw planned against made of a set by document, and what each kind yielded.
-
-    Nothing is drawn for a set into which nothing was generated.
-    """
+    """Draw planned against made of a set by document, and what each kind yielded."""
     made = _shown(question_set)
     if not made.cells:
+        with notices.empty("This set was made without a plan: nothing says what it was to ask."):
+            address.link("questions", "Generate by a plan", set=question_set.name, tab="Generate")
         return
     heading.section("Planned and made")
     st.markdown(made.words)

@@ -12,17 +12,15 @@ from ragviz.core.configuration import IndexInfo, Run
 from ragviz.core.document import Corpus
 from ragviz.core.question import Question
 from ragviz.core.question_set import QuestionSet
-from ragviz.generation import plan_record
 from ragviz.health import contents, effects, examination, material, quarantine, synthetic
 from ragviz.health.effects import Effect
 from ragviz.health.examination import Examination
 from ragviz.health.finding import Found
 from ragviz.health.set_checks import CHECKS
-from ragviz.metrics.registry import title_of
 from ragviz.questions import staleness
 from ragviz.questions.question_types import TYPE_TITLES
 from ragviz.service import question_verbs
-from ragviz.text.markup import highlighted, plain
+from ragviz.text.markup import plain
 from ragviz.ui import (
     address,
     cache,
@@ -40,8 +38,7 @@ from ragviz.ui.kit import heading, notices, table
 MOST_ROWS = 9
 FOLD = 40
 """Characters around the evidence of the question that is shown, beside the list; the others are folded."""
-MEASURED = 3
-"""Runs whose scores are shown with and without what a check found, the newest of each way of ranking."""
+UNKNOWN = "press the row to see how to know it"
 ANCHOR = "questions-found"
 """Id of the element at the head of the questions of a check."""
 
@@ -50,6 +47,7 @@ def draw(corpus: Corpus, question_set: QuestionSet, index: IndexInfo | None) -> 
     """Draw what a set can and cannot notice, then the tab that is open."""
     made = _examined(question_set, index)
     runs = material.runs_of(cache.workspace(), question_set)
+    newest = material.ways(runs)[:1]
     questions = {question.id: question for question in cache.questions_in(question_set)}
     if made is not None:
         sentences = [escape(sentence) for sentence in contents.verdict(made.contents)]
@@ -60,10 +58,10 @@ def draw(corpus: Corpus, question_set: QuestionSet, index: IndexInfo | None) -> 
     if note := synthetic.banner([run.config for run in runs], [q for q in questions.values() if q.asked]):
         st.warning(plain(note))
     parts = {
-        "Checks": lambda: _checks(corpus, question_set, index, made, runs, questions),
-        "Planned and made": lambda: _plan(question_set),
+        "Checks": lambda: _checks(corpus, question_set, index, made, newest, questions),
+        "Planned and made": lambda: generation_tab.planned_and_made(question_set),
         "Drill": lambda: drill_view.show(question_set, index),
-        "Coverage map": lambda: coverage_view.draw(corpus, question_set, index, material.ways(runs)[:1]),
+        "Coverage map": lambda: coverage_view.draw(corpus, question_set, index, newest),
         "New documents": lambda: competition_view.show(question_set, cache.workspace().store.runs.all(corpus.id)),
     }
     notices.tabs(parts, "health-tab")
@@ -105,16 +103,12 @@ def _effects(run: Run, question_set: QuestionSet, state: str) -> dict[str, Effec
     """
     opened = cache.workspace()
     made, headline = examination.kept(opened, question_set), effects.headline(opened, run, cache.summary(run))
-    measured = dict[str, Effect]()
-    if headline is None:
-        return measured
-    for key, found in (made.found if made is not None and made.state == state else {}).items():
-        concerned = quarantine.concerned(cache.questions_in(question_set), key, found)
-        measured[key] = effects.effect(headline, concerned)
-    return measured
-
-
-# Checks
+    if headline is None or made is None or made.state != state:
+        return {}
+    questions = cache.questions_in(question_set)
+    return {
+        key: effects.effect(headline, quarantine.concerned(questions, key, found)) for key, found in made.found.items()
+    }
 
 
 def _checks(
@@ -129,30 +123,28 @@ def _checks(
     if made is None:
         st.caption("Nothing is known of its questions until they are checked.")
         return
-    newest = material.ways(runs)[:MEASURED]
-    by_run = [_effects(run, question_set, made.state) for run in newest]
-    measured = by_run[0] if by_run else {}
+    measured = _effects(runs[0], question_set, made.state) if runs else {}
+    found = {key: made.found.get(key, Found()) for key in CHECKS}
+    counts = {key: len(_concerned(each, questions)) for key, each in found.items()}
     if index is None:
         with notices.empty(f"{plain(corpus.name)} has no index: how rare words are is not known."):
             address.link("index", "Build an index", corpus=corpus.name)
-    whole = next(iter(measured.values()), None)
-    counts = {key: _concerned(made.found.get(key, Found()), questions) for key in CHECKS}
-    held = {key: len(quarantine.held_by(questions.values(), key)) for key in CHECKS}
-    rows = [
+    rows = pd.DataFrame(
         {
             "Check": check.title,
-            "Found": "?" if key in made.found and made.found[key].unknown else f"{len(counts[key]):,}",
-            "Quarantined": held[key] or None,
-            "Score without them": "press the row to see how to know it"
-            if key in made.found and made.found[key].unknown
+            "Found": "?" if found[key].unknown else f"{counts[key]:,}",
+            "Quarantined": len(quarantine.held_by(questions.values(), key)) or None,
+            "Score without them": UNKNOWN
+            if found[key].unknown
             else effects.words(measured[key])
             if key in measured and not check.of_outcomes
             else "–",
         }
         for key, check in CHECKS.items()
-    ]
+    )
+    whole = next(iter(measured.values()), None)
     table.draw(
-        pd.DataFrame(rows),
+        rows,
         "checks",
         alt="Checks of the questions",
         above=plain(effects.head(whole)) if whole else wording.counted(len(rows), "check"),
@@ -161,7 +153,7 @@ def _checks(
         among=list(CHECKS),
         opened=lambda key: address.put(check=key, question=None),
     )
-    if not newest:
+    if not runs:
         with notices.empty("No run has asked this set: what a check does to the scores is not known."):
             address.link("run", "Make a run", set=question_set.name)
     requested = address.readable("check", address.one_of(CHECKS), f"one of {', '.join(CHECKS)}")
@@ -169,8 +161,7 @@ def _checks(
     if requested:
         heading.scroll_into_view(ANCHOR, f"{question_set.id} {requested}")
     if chosen := requested or next((key for key in CHECKS if counts[key]), None):
-        others = [each[chosen] for each in by_run if chosen in each]
-        _list(corpus, question_set, chosen, made.found.get(chosen, Found()), questions, others)
+        _list(corpus, question_set, chosen, found[chosen], questions)
 
 
 def _concerned(found: Found, questions: Mapping[str, Question]) -> list[Question]:
@@ -181,62 +172,45 @@ def _concerned(found: Found, questions: Mapping[str, Question]) -> list[Question
 
 def _buttons(question_set: QuestionSet, key: str, concerned: Sequence[Question], held: int) -> None:
     """Draw what can be done with the questions of a check: quarantine them, release them, mend their evidence."""
-    store, ids = cache.workspace(), [question.id for question in concerned if question.asked]
+    opened, ids = cache.workspace(), [question.id for question in concerned if question.asked]
     explained = "No run asks them until they are released; the set gets a version, and nothing is deleted."
     with st.container(horizontal=True, gap="xsmall"):
         quarantines = bool(ids) and not CHECKS[key].of_outcomes
         if quarantines and st.button(f"Quarantine {len(ids):,}", key=f"quarantine-{key}", help=explained):
-            count = quarantine.quarantine(store, question_set, key, ids, person.name())
-            st.toast(f"{wording.counted(count, 'question')} put into quarantine.")
+            quarantine.quarantine(opened, question_set, key, ids, person.name())
             st.rerun()
         back = "They are asked again, with the status they had."
         if held and st.button(f"Release {held:,}", key=f"release-{key}", help=back):
-            released = quarantine.release(store, question_set, key, person.name())
-            st.toast(f"{wording.counted(released, 'question')} released.")
+            quarantine.release(opened, question_set, key, person.name())
             st.rerun()
         if aside := len(concerned) - len(ids):
             address.link("questions", f"Mend {aside:,}", set=question_set.name, status="stale", tab="Review")
 
 
-def _list(
-    corpus: Corpus,
-    question_set: QuestionSet,
-    key: str,
-    found: Found,
-    questions: Mapping[str, Question],
-    measured: Sequence[Effect],
-) -> None:
+def _list(corpus: Corpus, question_set: QuestionSet, key: str, found: Found, questions: Mapping[str, Question]) -> None:
+    """Draw the questions that a check found or holds in quarantine, and the chosen one beside them."""
     check = CHECKS[key]
     heading.section(plain(check.title))
     st.markdown(f"{check.what} *How:* {plain(check.how)}")
     if said := " ".join(filter(None, (found.unknown, found.note))):
         st.caption(plain(said))
-    if any(effect.removed for effect in measured):
-        told = (f"{title_of(each.metric)} of {each.run} {effects.words(each)}" for each in measured)
-        st.caption(plain(f"Without them: {' · '.join(told)}"))
-    held = {question.id for question in quarantine.held_by(questions.values(), key)}
+    held = [question.id for question in quarantine.held_by(questions.values(), key)]
     _buttons(question_set, key, _concerned(found, questions), len(held))
-    words = {finding.question_id: finding.words for finding in found.findings if finding.question_id in questions}
-    words |= {question_id: "put into quarantine by this check" for question_id in held if question_id not in words}
+    words = dict.fromkeys(held, "put into quarantine by this check")
+    words |= {finding.question_id: finding.words for finding in found.findings if finding.question_id in questions}
     if not words:
         st.caption("It found no question.")
         return
     rows = pd.DataFrame(
-        {
-            "Question": [questions[i].text for i in words],
-            "Why": list(words.values()),
-            "Status": [questions[i].status for i in words],
-            "Id": list(words),
-        }
+        {"Question": questions[i].text, "Why": why, "Status": questions[i].status, "Id": i} for i, why in words.items()
     )
-    above = table.row_above("found", f"**{wording.counted(len(rows), 'question')}**")
     left, right = st.columns([3, 2], gap="medium")
     with left:
         table.draw(
             rows,
             "found",
             alt=f"Questions found by the check: {check.title}",
-            above=above,
+            above=f"**{wording.counted(len(rows), 'question')}**",
             file=f"{question_set.name}-{key}",
             columns={"Question": 225, "Why": 185, "Status": 85, "Id": 138},
             among=list(words),
@@ -245,24 +219,9 @@ def _list(
             most=MOST_ROWS,
             lines=2,
         )
-    with right:
+    with right, st.container(border=True):
         chosen = address.readable("question", address.one_of(words), "a question that this check found")
         question = questions[chosen or next(iter(words))]
-        with st.container(border=True):
-            kind = TYPE_TITLES.get(question.type, "") if question.type else ""
-            st.caption(plain(" · ".join(filter(None, (kind, question.status, words[question.id])))))
-            st.markdown(f"**{plain(question.text)}**")
-            st.html(highlighted(question.answer or "(no answer given)", language=question.language))
-            passages.evidence_groups(corpus.id, question, fold=FOLD)
-            address.link("questions", "Edit it", set=question_set.name, edit=question.id)
-
-
-# Planned and made
-
-
-def _plan(question_set: QuestionSet) -> None:
-    if cache.workspace().store.sets.fact(question_set.id, plan_record.FACT) is not None:
-        generation_tab.planned_and_made(question_set)
-        return
-    with notices.empty("This set was made without a plan: nothing says what it was to ask."):
-        address.link("questions", "Generate by a plan", set=question_set.name, tab="Generate")
+        about = [TYPE_TITLES.get(question.type, "") if question.type else "", question.status, words[question.id]]
+        passages.question_card(corpus.id, question, about, fold=FOLD)
+        address.link("questions", "Edit it", set=question_set.name, edit=question.id)

@@ -172,6 +172,14 @@ def source_chunks(corpus_id: str, question: Question) -> None:
             st.html(highlighted(each.chunk.text, language=question.language))
 
 
+def question_card(corpus_id: str, question: Question, said: Sequence[str], *, fold: int | None = None) -> None:
+    """Draw a question with its answer and evidence, under what is `said` of it."""
+    st.caption(plain(" · ".join(filter(None, said))))
+    st.markdown(f"**{plain(question.text)}**")
+    st.html(highlighted(question.answer or "(no answer given)", language=question.language))
+    evidence_groups(corpus_id, question, fold=fold)
+
+
 def evidence_groups(
     corpus_id: str,
     question: Question,

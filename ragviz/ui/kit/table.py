@@ -56,6 +56,7 @@ def draw(
     columns: Mapping[str, Any] | None = None,
     among: Sequence[Row] = (),
     opened: Callable[[Row], object] | None = None,
+    goes: Callable[[Row], object] | None = None,
     closed: Callable[[], object] | None = None,
     turn: str = "",
     several: bool = False,
@@ -76,6 +77,7 @@ def draw(
         columns: widths in pixels, or how a column is drawn (`number`, `bar`, `text`), by its name.
         among: what stands in each row.
         opened: called with the one of `among` in whose row a cell is pressed.
+        goes: called likewise, after the table is drawn: it may open another page.
         closed: called when the cell is pressed again, which selects nothing.
         turn: what the table is drawn of: with another one, nothing is selected.
         several: each row has a box to tick too; `ticked` reads which are, by the key `KEY-TURN`.
@@ -98,14 +100,16 @@ def draw(
     options: dict[str, Any] = {"hide_index": True, "column_config": config, "alt": alt, "key": state}
     options |= {"height": height(len(rows), most, lines), "placeholder": empty}
     options |= {"row_height": None if lines == 1 else HEIGHTS[lines]}
-    if opened is not None:
+    if opened is not None or goes is not None:
 
         def pressed() -> None:
             chosen = selected(st.session_state[state], among)
-            if chosen is not None:
+            if chosen is None:
+                (closed or (lambda: None))()
+            elif opened is not None:
                 opened(chosen)
-            elif closed is not None:
-                closed()
+            else:
+                st.session_state[f"{key}-goes"] = chosen
 
         options |= {"on_select": pressed}
         options |= {"selection_mode": ["multi-row", "single-cell"] if several else "single-cell"}
@@ -115,6 +119,8 @@ def draw(
         st.dataframe(shown.style.apply(lambda row: [style if marked[row.name] else ""] * len(row), axis=1), **options)
     else:
         st.dataframe(shown, **options)
+    if goes is not None and (going := st.session_state.pop(f"{key}-goes", None)) is not None:
+        goes(going)
 
 
 def selected(state: Any, among: Sequence[Row]) -> Row | None:
