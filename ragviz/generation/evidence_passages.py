@@ -55,16 +55,6 @@ def members(question: Question) -> dict[int, Span]:
     return {number: some[0] for number, some in found.items() if some}
 
 
-def passages(question: Question, document: Document, most: int) -> dict[int, Passage]:
-    """Return what the evidence in a document tells by the number of its group; not of spans longer than `most`."""
-    spans = {n: span for n, span in members(question).items() if span.document_id == document.id}
-    return {
-        number: passage(document, span, [other for other in spans.values() if other != span])
-        for number, span in spans.items()
-        if span.end - span.start <= most
-    }
-
-
 def passage(document: Document, span: Span, others: Sequence[Span] = ()) -> Passage:
     r"""Return what a span tells; sentences that hold `others`, evidence of its own, are not added to what it refers to.
 

@@ -12,7 +12,7 @@ from typing import Any
 from ragviz.core import stopping
 from ragviz.core.configuration import IndexInfo
 from ragviz.core.digests import new_id
-from ragviz.core.document import Chunk, Document
+from ragviz.core.document import Chunk
 from ragviz.core.errors import UsageError
 from ragviz.core.question import Question
 from ragviz.core.question_set import Edit, QuestionSet
@@ -96,11 +96,8 @@ def verify_questions(
     """
     info, question_set, client = _checked(workspace, questions, index, model, budget)
     store = workspace.store
-    listed = verification.waiting(store.questions.all(question_set.id), again=again)
-    before, waiting = (
-        {question.id: question for question in listed},
-        [verification.without_verification(each) for each in listed],
-    )
+    before = {q.id: q for q in verification.waiting(store.questions.all(question_set.id), again=again)}
+    waiting = [verification.without_verification(question) for question in before.values()]
     progress(0, len(waiting), "questions", "Reading questions")
     _load(waiting)
     spending = workspace.spending(question_set.id, budget)
@@ -263,48 +260,27 @@ def _candidates(
 
 def _passages(workspace: Workspace, info: IndexInfo, questions: Sequence[Question]) -> Iterator[tuple[str, Context]]:
     """Yield the context of each question with evidence: what the first member of every group tells."""
-    members = {question.id: evidence_passages.members(question) for question in questions}
-    ids = sorted({span.document_id for some in members.values() for span in some.values()})
+    ids = sorted({span.document_id for q in questions for span in evidence_passages.members(q).values()})
     cuts = {
         document_id: [(Chunk.make_id(document_id, start, end), start, end) for start, end, _ in rows.tolist()]
         for document_id, rows in workspace.store.indexes.cuts(info.build, ids).items()
     }
-    asking_of: dict[str, list[Question]] = {document_id: [] for document_id in cuts}
+    documents = {document.id: document for document in workspace.store.documents.texts(info.corpus_id, list(cuts))}
+
+    def context(question: Question) -> Context:
+        if not question.evidence:
+            return Context(lacking="it has no evidence: find it, or mark it as unanswerable")
+        members, told = evidence_passages.members(question), dict[Passage, None]()
+        for number in range(len(question.evidence)):
+            span = members.get(number)
+            if span is not None and (size := span.end - span.start) > MOST_CHARACTERS:
+                why = f"its evidence of {size:,} characters is too long for a call: mark the words that it rests on"
+                return Context(lacking=why)
+            if span is None or not any(gold.gold_chunks(((span,),), lambda document_id: cuts.get(document_id, ()))):
+                return Context(lacking=f"evidence {number + 1} is stale, or in no chunk of index '{info.name}'")
+            others = [each for each in members.values() if each != span and each.document_id == span.document_id]
+            told[evidence_passages.passage(documents[span.document_id], span, others)] = None
+        return Context(tuple(passage.told for passage in told))  # evidence in one sentence is one passage
+
     for question in questions:
-        for document_id in {span.document_id for span in members[question.id].values()} & asking_of.keys():
-            asking_of[document_id].append(question)
-    found: dict[str, dict[int, Passage]] = {question.id: {} for question in questions}
-    for document in workspace.store.documents.texts(info.corpus_id, list(cuts)):  # one at a time is in memory
-        for question in asking_of[document.id]:
-            for number, each in evidence_passages.passages(question, document, MOST_CHARACTERS).items():
-                span = members[question.id][number]
-                if any(gold.gold_chunks(((span,),), lambda document_id: cuts.get(document_id, ()))):
-                    found[question.id][number] = each
-    for question in questions:
-        yield question.id, _context(question, found[question.id], info)
-
-
-def _context(question: Question, found: Mapping[int, Passage], info: IndexInfo) -> Context:
-    """Return a question's context of the passages that were found, by the number of their group."""
-    if not question.evidence:
-        return Context(lacking="it has no evidence: find it, or mark it as unanswerable")
-    spans = evidence_passages.members(question).values()
-    if long := [span.end - span.start for span in spans if span.end - span.start > MOST_CHARACTERS]:
-        sentence = f"its evidence of {long[0]:,} characters is too long for a call: mark the words that it rests on"
-        return Context(lacking=sentence)
-    if missing := [number for number in range(len(question.evidence)) if number not in found]:
-        return Context(lacking=f"evidence {missing[0] + 1} is stale, or in no chunk of index '{info.name}'")
-    return _joined(found)
-
-
-def context_in(question: Question, documents: Mapping[str, Document]) -> Context:
-    """Return the context of a question with evidence in these documents, by id."""
-    found: dict[int, Passage] = {}
-    for document_id in {span.document_id for span in evidence_passages.members(question).values()}:
-        found |= evidence_passages.passages(question, documents[document_id], MOST_CHARACTERS)
-    return _joined(found)
-
-
-def _joined(found: Mapping[int, Passage]) -> Context:
-    """Return the context of passages, by the number of their group; evidence in one sentence is one passage."""
-    return Context(tuple(passage.told for passage in dict.fromkeys(found[number] for number in sorted(found))))
+        yield question.id, context(question)
