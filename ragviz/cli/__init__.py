@@ -18,29 +18,30 @@ from ragviz.core.installation import dashboard_folder
 
 with lazy.loading_when_used():
     from ragviz.cli import (
-        check_commands,
+        compare_commands,
         console,
+        evidence_commands,
         experiments_commands,
+        generate_commands,
         health_commands,
+        inspect_commands,
         options,
         rescue_commands,
         results_commands,
         runs_commands,
         targets_commands,
-        verification_commands,
-        versions_commands,
         what_if_commands,
     )
-    from ragviz.cli.console import Json
     from ragviz.cli.corpus_commands import corpus_app
     from ragviz.cli.index_commands import index_app
+    from ragviz.cli.options import Json
     from ragviz.cli.questions_commands import questions_app
     from ragviz.cli.runs_commands import runs_app
     from ragviz.cli.settings_commands import prices_app, settings_app
     from ragviz.jobs import queue, worker
     from ragviz.service import corpus_verbs
 
-OF_QUESTIONS = (versions_commands, health_commands, verification_commands)
+OF_QUESTIONS = (generate_commands, evidence_commands, health_commands)
 """Files that add their commands to `ragviz questions` when they are imported."""
 
 app = console.group("See where a RAG system loses answers, and whether a change really helped.")
@@ -79,14 +80,12 @@ def open_app(port: Annotated[int, typer.Option(help="Port on 127.0.0.1.", min=1,
 def load_sample(as_json: Json = False) -> None:
     """Load the sample: documents, questions, indexes, an experiment, runs."""
     result = console.perform(console.open_workspace(), corpus_verbs.load_sample()).result
-    console.show(
-        result,
-        as_json,
-        lambda: console.say(
-            f"Loaded '{result['corpus']}'. Next: ragviz results {result['runs'][-1]}, "
-            f"ragviz experiments show {result['experiment']}, ragviz report {result['experiment']} --out report.html"
-        ),
+    tried = result["experiment"]
+    told = (
+        f"Loaded '{result['corpus']}'. Next: ragviz results {result['runs'][-1]}, ragviz experiments show {tried}, "
+        f"ragviz report {tried} --out report.html"
     )
+    console.show(result, as_json, lambda: console.say(told))
 
 
 @app.command("jobs")
@@ -118,9 +117,9 @@ app.command("sweep", cls=options.DeclaredCommand)(experiments_commands.sweep)
 app.command("confirm")(experiments_commands.confirm)
 app.command("rescue")(rescue_commands.rescue)
 app.command("what-if")(what_if_commands.what_if)
-app.command("check")(check_commands.check)
-app.command("inspect")(results_commands.inspect)
-app.command("compare")(results_commands.compare)
+app.command("check")(results_commands.check)
+app.command("inspect")(inspect_commands.inspect)
+app.command("compare")(compare_commands.compare)
 app.command("export")(results_commands.export)
 app.command("report")(results_commands.report)
 app.command("listen")(targets_commands.listen)

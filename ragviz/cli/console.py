@@ -10,11 +10,11 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console
@@ -45,14 +45,6 @@ def group(explanation: str) -> typer.Typer:
     return typer.Typer(help=explanation, no_args_is_help=True, rich_markup_mode=None, add_completion=False)
 
 
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON value.")]
-DryRun = Annotated[
-    bool,
-    typer.Option(
-        "--dry-run",
-        help="Estimate calls and cost; makes at most two small calls, to measure how long the endpoint takes.",
-    ),
-]
 umask = 0o077
 """Umask of the files that commands write for the user; `main` sets it to the user's own."""
 PIPED = 500
@@ -104,18 +96,38 @@ def _plain(value: Any) -> Any:
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[object]], title: str = "") -> None:
-    """Print rows under their columns, without truncation when the output is not a terminal."""
+    """Print rows under their columns, None as nothing; no cell is truncated when the output is not a terminal."""
     drawn = Table(title=title or None, title_justify="left", box=None, pad_edge=False)
     for column in columns:
         drawn.add_column(column, overflow="fold")  # a truncated name cannot be given to another command
     for row in rows:
-        drawn.add_row(*map(printable, row))
+        drawn.add_row(*(printable("" if cell is None else cell) for cell in row))
     if out.is_terminal:
         out.print(drawn)
         return
     with (console := Console(soft_wrap=True, width=PIPED)).capture() as printed:
         console.print(drawn)
     sys.stdout.write("".join(f"{row.rstrip()}\n" for row in printed.get().splitlines()))  # no blanks up to the longest
+
+
+Columns = Sequence[str] | Mapping[str, Callable[[Any], object] | str]
+"""Keys of records to be shown; or what a column is called → its key, or what a function makes of the record."""
+
+
+def cells(records: Iterable[Mapping[str, Any]], columns: Columns) -> list[list[object]]:
+    """Return the rows of a table of records; lists are joined by commas."""
+    shown = list(columns.values()) if isinstance(columns, Mapping) else columns
+
+    def cell(record: Mapping[str, Any], of: Callable[[Any], object] | str) -> object:
+        value = record.get(of) if isinstance(of, str) else of(record)
+        return ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else value
+
+    return [[cell(record, of) for of in shown] for record in records]
+
+
+def show_records(records: Sequence[Mapping[str, Any]], as_json: bool, columns: Columns, title: str = "") -> None:
+    """Print records as JSON, or as a table."""
+    show(records, as_json, lambda: table([*columns], cells(records, columns), title))
 
 
 def line(text: str) -> str:
@@ -184,22 +196,15 @@ def confirm(question: str, yes: bool) -> None:
         raise Cancelled("Nothing was deleted.")
 
 
-LeaveRemote = Annotated[
-    bool,
-    typer.Option("--leave-remote", help="Delete even when Elasticsearch cannot be reached; its indices stay there."),
-]
-
-
 def report_left(left: Iterable[str]) -> None:
     """Print what was left on a server."""
     warn(*(f"Left behind: {indices}. Delete them there, when it can be reached." for indices in left))
 
 
-def one_of(what: str, value: str, choices: Collection[str]) -> str:
-    """Return `value`, or raise UsageError when it is none of the choices."""
-    if value not in choices:
+def one_of(what: str, value: str, choices: Collection[str]) -> None:
+    """Raise UsageError where a value is none of the choices; "" is one that was not given."""
+    if value and value not in choices:
         raise UsageError(f"There is no {what} '{value}': choose one of {', '.join(choices)}.")
-    return value
 
 
 def read(file: Path) -> bytes:

@@ -10,7 +10,7 @@ import typer
 
 from ragviz.analysis import comparison_words
 from ragviz.cli import console, options
-from ragviz.cli.console import DryRun, Json
+from ragviz.cli.options import Budget, DryRun, Json, MinimumEffect, Primary, Yes
 from ragviz.core.configuration import IndexConfig, RunConfig
 from ragviz.core.errors import UsageError
 from ragviz.experiments import declaring, estimating, findings, grid
@@ -28,15 +28,10 @@ def sweep(
     name: Annotated[str, typer.Option("--name", help="Name of the experiment.")],
     choices: Mapping[str, Any],
     cells: Annotated[
-        Path | None,
-        typer.Option(help='A JSON list of cells in place of all combinations, as [{"chunk_size": 100}, …].'),
+        Path | None, typer.Option(help='A JSON list of cells, not all combinations: [{"chunk_size": 100}, …].')
     ] = None,
-    primary: Annotated[
-        str, typer.Option(help="The metric that decides, as recall@3; recall (the default): at each own k.")
-    ] = "",
-    minimum_effect: Annotated[
-        float | None, typer.Option(help="The smallest difference that matters, as a share; default: 0.02.")
-    ] = None,
+    primary: Primary = "",
+    minimum_effect: MinimumEffect = None,
     baseline: Annotated[
         str, typer.Option(help="A cell, or a run, to compare with; default: the newest run, else the first cell.")
     ] = "",
@@ -46,11 +41,11 @@ def sweep(
             help="tokens, dollars, seconds (for a question) or refusals (a share), at most: tokens=1500, or "
             "tokens=1.5x for a multiple of the baseline's; may be repeated."
         ),
-    ] = [],  # noqa: B006
+    ] = [],
     split: Annotated[
         str, typer.Option(help="validation (default where the set is split), or all: nothing is left to confirm on.")
     ] = "",
-    budget: Annotated[float | None, typer.Option(min=0, help="Most dollars that all runs may cost.")] = None,
+    budget: Budget = None,
     dry_run: DryRun = False,
     as_json: Json = False,
 ) -> None:
@@ -68,23 +63,26 @@ def sweep(
     if cells is not None and values:
         named = ", ".join(f"--{axis.replace('_', '-')}" for axis in values)
         raise UsageError(f"Give either --cells or values of choices ({named}).")
-    side = experiment_verbs.side_asked(question_set, split or None)
     picks = grid.read_picks(console.read(cells)) if cells is not None else grid.crossed(values)
-    planned = grid.planned(workspace, question_set, picks, split=side, **common)
-    planned, baseline = experiment_verbs.with_baseline(workspace, name, question_set, planned, baseline)
-    rule = experiment_verbs.rule_of(
-        planned, primary=primary, minimum_effect=minimum_effect, baseline=baseline, guardrails=guardrail
+    planned, rule, side = experiment_verbs.planned(
+        workspace,
+        name,
+        question_set,
+        picks,
+        split=split or None,
+        primary=primary,
+        minimum_effect=minimum_effect,
+        baseline=baseline,
+        guardrails=guardrail,
+        **common,
     )
     if dry_run:
         earlier = workspace.store.experiments.find(name)
         known = declaring.known_cells(planned, earlier) if earlier is not None else planned.cells
         estimate = estimating.estimated(workspace, target, question_set, known)
         body = estimating.to_json(estimate) | {"left_out": dict(planned.left_out)}
-
-        def foreseen() -> None:
-            console.say(*estimating.words(estimate), *declaring.left_out_words(planned.left_out))
-
-        console.show(body, as_json, foreseen)
+        told = [*estimating.words(estimate), *declaring.left_out_words(planned.left_out)]
+        console.show(body, as_json, lambda: console.say(*told))
         return
     job = console.perform(workspace, experiment_verbs.sweep(workspace, name, question_set, planned, rule, side, budget))
     show(name, as_json=as_json)
@@ -101,13 +99,9 @@ def list_experiments(
     corpus_id = workspace.store.corpora.get(corpus).id if corpus else None
     outcomes = [findings.outcome_of(workspace, e) for e in workspace.store.experiments.all(corpus_id)]
     rows = [
-        (
-            outcome.experiment.name,
-            f"{len(outcome.experiment.finished)} of {len(outcome.experiment.cells)}",
-            declaring.rule_words(outcome.experiment.rule),
-            outcome.sentence,
-        )
+        (each.name, f"{len(each.finished)} of {len(each.cells)}", declaring.rule_words(each.rule), outcome.sentence)
         for outcome in outcomes
+        for each in [outcome.experiment]
     ]
     body = [findings.to_json(outcome) for outcome in outcomes]
     console.show(body, as_json, lambda: console.table(("experiment", "cells done", "rule", "says"), rows))
@@ -122,7 +116,7 @@ def show(name: str, as_json: Json = False) -> None:
 
 
 @experiments_app.command("delete")
-def delete(name: str, yes: Annotated[bool, typer.Option("--yes")] = False) -> None:
+def delete(name: str, yes: Yes = False) -> None:
     """Delete an experiment; its indexes and runs stay."""
     workspace = console.open_workspace()
     experiment = workspace.store.experiments.get(name)
@@ -131,9 +125,7 @@ def delete(name: str, yes: Annotated[bool, typer.Option("--yes")] = False) -> No
 
 
 def confirm(
-    name: Annotated[str, typer.Argument(metavar="EXPERIMENT")],
-    budget: Annotated[float | None, typer.Option(min=0, help="Most dollars that both runs may cost.")] = None,
-    as_json: Json = False,
+    name: Annotated[str, typer.Argument(metavar="EXPERIMENT")], budget: Budget = None, as_json: Json = False
 ) -> None:
     """Run the baseline and the chosen configuration of an experiment on the test side, once.
 
@@ -151,23 +143,20 @@ def _draw(outcome: findings.Outcome) -> None:
     experiment = outcome.experiment
     console.say(f"Rule, declared before the first result: {declaring.rule_words(experiment.rule)}.")
     console.say(f"Asked: {experiment.split or 'all questions'}.")
-    rows: list[tuple[Any, ...]] = []
-    for name, row in outcome.lines:
-        delta = row.delta
-        taken = "" if row.price.tokens is None else f"{row.price.tokens:,.0f}"
-        seconds = "" if row.price.seconds is None else f"{row.price.seconds:.2g}"
-        dollars = "" if row.price.dollars is None else f"{row.price.dollars:.4g}"
-        rows.append(
-            (
-                name,
-                row.cell.state,
-                console.interval(row.estimate) if row.estimate else "",
-                comparison_words.difference_words(delta.difference) if delta else "",
-                delta.verdict if delta else "",
-                *(taken, dollars, seconds),
-                row.cell.reason or row.run,
-            )
+    rows = [
+        (
+            name,
+            row.cell.state,
+            row.estimate and console.interval(row.estimate),
+            row.delta and comparison_words.difference_words(row.delta.difference),
+            row.delta and row.delta.verdict,
+            "" if row.price.tokens is None else f"{row.price.tokens:,.0f}",
+            "" if row.price.dollars is None else f"{row.price.dollars:.4g}",
+            "" if row.price.seconds is None else f"{row.price.seconds:.2g}",
+            row.cell.reason or row.run,
         )
+        for name, row in outcome.lines
+    ]
     columns = ("cell", "state", experiment.rule.primary, "difference", "verdict", "tokens", "dollars", "seconds", "")
     console.table(columns, rows)
     console.say(*declaring.left_out_words(experiment.left_out), outcome.scope, outcome.separation)

@@ -1,4 +1,4 @@
-"""`ragviz questions generate` and `questions plan`: questions made by a plan, and planned against made."""
+"""`ragviz questions generate`, `plan` and `verify`: questions made by a plan, planned against made, verified."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Annotated, Any, get_args
 import typer
 
 from ragviz.cli import console, options
-from ragviz.cli.console import DryRun, Json
+from ragviz.cli.options import Budget, DryRun, Json
+from ragviz.cli.questions_commands import questions_app
 from ragviz.cli.runs_commands import show_forecast
-from ragviz.core.document import Corpus
 from ragviz.core.errors import UsageError
 from ragviz.core.question import GeneratorName
-from ragviz.generation import pipeline, plan, plan_record
+from ragviz.generation import pipeline, plan, plan_record, verifying
 from ragviz.models import requests
 from ragviz.questions import question_types
 from ragviz.service import question_verbs
@@ -24,6 +24,7 @@ LISTED = 40
 """Documents that are printed at most; `--json` holds all."""
 
 
+@questions_app.command("generate", cls=options.DeclaredCommand)
 @options.explained(
     kinds=lambda: f"What is asked for, and how often, as fact=20,list=10. {_by_generator(question_types.TYPES_OF)}",
     styles=lambda: (
@@ -35,16 +36,14 @@ def questions_generate(
     index_name: Annotated[str, typer.Option("--index")],
     set_name: Annotated[str, typer.Option("--name")],
     limit: Annotated[
-        int | None, typer.Option(min=1, help="Questions in all; without it the sum of the kinds, or 50.")
+        int | None, typer.Option(min=1, help="Questions in all; else the sum of the kinds, or 50.")
     ] = None,
     kinds: Annotated[str, typer.Option("--kinds", "--types")] = "",
     styles: Annotated[str, typer.Option()] = "",
     generator: Annotated[str, typer.Option(help=", ".join(get_args(GeneratorName)))] = "extractive",
     passages: Annotated[int, typer.Option(min=2, max=5, help="Passages that a bridge needs.")] = 2,
     seed: Annotated[int, typer.Option(min=0)] = 0,
-    budget: Annotated[
-        float | None, typer.Option(min=0, help="Most dollars that the set's questions may cost in all.")
-    ] = None,
+    budget: Budget = None,
     verify: Annotated[
         bool, typer.Option("--verify/--no-verify", help="Have questions verified by other calls than wrote them.")
     ] = True,
@@ -63,11 +62,13 @@ def questions_generate(
     if dry_run:
         _show_preview(pipeline.foresee_questions(workspace, **arguments), as_json)
         return
-    corpus = workspace.store.corpora.get(workspace.store.indexes.get(index_name).corpus_id)
     try:
         result = console.perform(workspace, question_verbs.generate(workspace, arguments, budget)).result
     finally:
-        console.warn(_paid_words(workspace, corpus, set_name))
+        made_into = workspace.store.sets.find(set_name)
+        if made_into and (paid := workspace.store.payments.of(made_into.id)).calls:
+            words = requests.paid_words(paid, priced=paid.dollars > 0)
+            console.warn(f"Paid for the questions of '{set_name}' so far: {words}.")
 
     def draw() -> None:
         shown = plan_record.shown(workspace.store, workspace.store.sets.get(set_name))
@@ -87,15 +88,7 @@ def _by_generator(made: Mapping[str, Sequence[str]]) -> str:
     return " ".join(f"By {generator}: {', '.join(names)}." for generator, names in made.items())
 
 
-def _paid_words(workspace: console.Workspace, corpus: Corpus, set_name: str) -> str:
-    """Say what was paid so far for the questions of a set; "" when nothing was."""
-    question_set = next((s for s in workspace.store.sets.all(corpus.id) if s.name == set_name), None)
-    paid = workspace.store.payments.of(question_set.id) if question_set else None
-    if paid is None or not paid.calls:
-        return ""
-    return f"Paid for the questions of '{set_name}' so far: {requests.paid_words(paid, priced=paid.dollars > 0)}."
-
-
+@questions_app.command("plan")
 def questions_plan(set_name: str, as_json: Json = False) -> None:
     """Show planned against made by document and kind, and why the rest was not made."""
     workspace = console.open_workspace()
@@ -105,9 +98,8 @@ def questions_plan(set_name: str, as_json: Json = False) -> None:
         raise UsageError(f"Nothing was generated into '{question_set.name}': ragviz questions generate --name it.")
 
     def draw() -> None:
-        _draw_by_document(
-            made.documents, f"{question_set.name}: made/planned", lambda planned, done: f"{done}/{planned}"
-        )
+        title = f"{question_set.name}: made/planned"
+        _draw_by_document(made.documents, title, lambda planned, done: f"{done}/{planned}")
         _draw_types(made)
         console.say(*pipeline.unasked_words(made.nothing))
 
@@ -138,7 +130,33 @@ def _draw_by_document(
 
 def _draw_types(made: plan_record.Shown) -> None:
     """Print what came of all plans, and of each kind."""
+    columns = {name: name for name in ("type", "planned", "missing", "kept", "rejected", "unverified")}
+    columns |= {"written": "made", "rejected because": "reasons"}
     console.say(made.words)
-    names = ("type", "planned", "missing", "made", "kept", "rejected", "unverified", "reasons")
-    drawn = [tuple(row[name] for name in names) for row in made.types]
-    console.table((*names[:3], "written", *names[4:-1], "rejected because"), drawn)
+    console.table([*columns], console.cells(made.types, columns))
+
+
+@questions_app.command("verify")
+def questions_verify(
+    set_name: str,
+    index_name: Annotated[str, typer.Option("--index", help="Index whose chunks are read.")],
+    model: Annotated[str, typer.Option(help="Model that verifies; default: RAGVIZ_JUDGE, else RAGVIZ_MODEL.")] = "",
+    again: Annotated[bool, typer.Option("--again", help="Verify those too that are verified already.")] = False,
+    budget: Budget = None,
+    dry_run: DryRun = False,
+    as_json: Json = False,
+) -> None:
+    """Verify the questions of a set that nothing has verified yet; those with a fault are rejected, with the reason.
+
+    A question has to be understood without the passage, answered from its evidence and not without any document; of
+    several passages none may be left out; the best chunks of the retrievers must not answer an unanswerable one. What a
+    person accepted stays accepted, with the fault as its reason; calls that were made before are not paid again.
+    """
+    workspace = console.open_workspace()
+    arguments: dict[str, Any] = {"questions": set_name, "index": index_name, "model": model, "again": again}
+    if dry_run:
+        estimate = verifying.foresee_verification(workspace, **arguments)
+        show_forecast(estimate, as_json, verifying.NOT_COUNTED if estimate.calls else "")
+        return
+    result = console.perform(workspace, question_verbs.verify(workspace, arguments, budget)).result
+    console.show(result, as_json, lambda: console.say(verifying.summary(result, most=10)))

@@ -1,22 +1,23 @@
-"""`ragviz questions health`, `drill`: what a question set is worth and notices; quarantine of what its checks find."""
+"""`ragviz questions health`, `drill`, `asked`: what a question set is worth, notices, and does not ask."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from ragviz.cli import console, options
-from ragviz.cli.console import Json
+from ragviz.cli.options import By, Json
 from ragviz.cli.questions_commands import questions_app
-from ragviz.cli.versions_commands import By
 from ragviz.core.configuration import Run, RunConfig
-from ragviz.core.errors import UsageError
+from ragviz.core.errors import InputError, UsageError
 from ragviz.core.question import Question
 from ragviz.health import (
     contents,
+    demand,
     drill,
     effects,
     examination,
@@ -30,6 +31,8 @@ from ragviz.runs import measurements
 from ragviz.service import question_verbs
 from ragviz.text import counts
 
+LISTED = 20
+"""Clusters of a log that are printed."""
 MOST_MEASURED = 3
 """Runs whose headline scores are measured with and without what a check found, the newest of each way of ranking."""
 
@@ -37,9 +40,7 @@ MOST_MEASURED = 3
 @questions_app.command("health")
 def questions_health(
     set_name: Annotated[str, typer.Argument(metavar="SET")],
-    index_name: Annotated[
-        str, typer.Option("--index", help="Index whose chunks are read; default: that of the newest run.")
-    ] = "",
+    index_name: Annotated[str, typer.Option("--index", help="Whose chunks are read; default: the newest run's.")] = "",
     check: Annotated[str, typer.Option(help="List the questions that this check found.")] = "",
     put: Annotated[
         str, typer.Option("--quarantine", metavar="CHECK", help="Keep the questions that it found out of runs.")
@@ -55,7 +56,7 @@ def questions_health(
     workspace = console.open_workspace()
     author = by or workspace.settings.person
     question_set = workspace.store.sets.get(set_name)
-    for name in filter(None, (check, put, release)):
+    for name in (check, put, release):
         console.one_of("check", name, set_checks.CHECKS)
     index = examination.index_of(workspace, question_set, index_name or None)
     if index is not None and index.corpus_id != question_set.corpus_id:
@@ -179,3 +180,39 @@ def _row(size: str, found: Mapping[str, Any]) -> Sequence[object]:
         return (size, f"not planted: {found['reason']}", "")
     planted = f"{100 * found['planted']:.1f} points" if "planted" in found else ""
     return (size, planted, f"{found['worse']}/{found['repetitions']}")
+
+
+@questions_app.command("asked")
+def questions_asked(
+    set_name: str,
+    file: Annotated[Path | None, typer.Argument(help="CSV, TSV, JSONL or text; default: what was read before.")] = None,
+    index_name: Annotated[str, typer.Option("--index", help="Index whose embedder compares meanings.")] = "",
+    as_json: Json = False,
+) -> None:
+    """Read a log of what people asked: what the set does not ask, the most asked first.
+
+    Nothing but texts and counts is kept of it; keys, addresses of mail and long numbers are taken out.
+    """
+    workspace = console.open_workspace()
+    question_set = workspace.store.sets.get(set_name)
+    if file is not None:
+        if not file.is_file():
+            raise InputError(f"The file {file} cannot be opened: No such file.")
+        if index_name:
+            workspace.store.indexes.get(index_name)
+        given = (file.name, str(file.absolute()))
+        console.perform(workspace, question_verbs.read_log(question_set, given, index=index_name))
+    read = demand.stored(workspace, question_set)
+    if read is None:
+        raise UsageError(f"Nothing is known of what people ask of '{question_set.name}': give a log.")
+    unasked = read.unasked
+
+    def draw() -> None:
+        console.say(*demand.sentences(read))
+        if unasked:
+            more = f" (the first {LISTED} of {len(unasked):,})" if len(unasked) > LISTED else ""
+            rows = [(each.count, each.texts, f"{each.alike:.2f}", each.text) for each in unasked[:LISTED]]
+            console.table(("asked", "texts", "nearest question", "text"), rows, f"Asked, and not by the set{more}")
+        console.warn(*read.notes)
+
+    console.show({"questions": question_set.name, **asdict(read), "share": read.share}, as_json, draw)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import typer
 
 from ragviz.cli import console, options
-from ragviz.cli.console import Json
+from ragviz.cli.options import Json, LeaveRemote, Yes
 from ragviz.core.configuration import IndexConfig, IndexInfo, RunConfig
 from ragviz.core.document import Corpus, DocumentInfo
 from ragviz.core.errors import SearchError, UsageError
@@ -39,7 +39,7 @@ def index_build(
     config = index_verbs.configured(workspace, index_name, choices)
     if existing:
         console.warn(_as_built(existing, config))
-    _warn_of_languages(config, workspace.store.documents.all(target.id))
+    console.warn(retrievers.language_warning(config, workspace.store.documents.all(target.id)))
     built = console.perform(workspace, job).result
     line = f"{counts.counted(built['chunks'], 'chunk')}: {built['added']:,} new, {built['removed']:,} removed, "
     line += f"{counts.counted(built['embedded'], 'text')} embedded"
@@ -47,11 +47,8 @@ def index_build(
         line += f"; {paid}"
     console.show(built, as_json, lambda: console.say(f"Index '{index_name}': {line}"))
     if built["longer_than_read"]:
-        limit = (
-            f"{counts.counted(built['longer_than_read'], 'chunk', 'is')} longer than {config.embedder} reads; the rest "
-            "is not embedded."
-        )
-        console.warn(limit)
+        longer = counts.counted(built["longer_than_read"], "chunk", "is")
+        console.warn(f"{longer} longer than {config.embedder} reads; the rest is not embedded.")
 
 
 def _as_built(info: IndexInfo, config: IndexConfig) -> str:
@@ -76,9 +73,7 @@ def _value(value: object) -> str:
 def index_preview(
     corpus: Annotated[str, typer.Argument()],
     choices: Mapping[str, Any],
-    document: Annotated[
-        str, typer.Option(help="Document whose chunks are shown; default: the first of the corpus.")
-    ] = "",
+    document: Annotated[str, typer.Option(help="Whose chunks are shown; default: the first of the corpus.")] = "",
     as_json: Json = False,
 ) -> None:
     """Show how a document of CORPUS would be chunked, and the size of an index; builds nothing."""
@@ -90,7 +85,7 @@ def index_preview(
     if displayed is None:
         missing = f"readable document '{document}'" if document else "text to cut"
         raise UsageError(f"Corpus '{target.name}' has no {missing}: `ragviz corpus show` lists its documents.")
-    _warn_of_languages(config, documents)
+    console.warn(retrievers.language_warning(config, documents))
     body = _preview_body(workspace, target, documents, displayed, config)
     console.show(body, as_json, lambda: _draw_preview(body, displayed.characters, embeds=bool(config.embedder)))
 
@@ -129,12 +124,8 @@ def _preview_body(
     }
 
 
-def _warn_of_languages(config: IndexConfig, documents: Sequence[DocumentInfo]) -> None:
-    console.warn(retrievers.language_warning(config, documents))
-
-
 def _draw_preview(body: Mapping[str, Any], characters: int, *, embeds: bool) -> None:
-    rows = [(c["start"], c["end"], c["tokens"], " ".join(c["text"].split())[:160]) for c in body["cuts"]]
+    rows = [(c["start"], c["end"], c["tokens"], console.line(c["text"])[:160]) for c in body["cuts"]]
     console.table(("start", "end", "tokens", "text"), rows, console.printable(body["document"]))
     if characters > body["characters_cut"]:
         console.say(f"the first {body['characters_cut']:,} of {characters:,} characters")
@@ -157,27 +148,22 @@ def index_list(as_json: Json = False) -> None:
     """List the indexes."""
     workspace = console.open_workspace()
     corpus_names = {c.id: c.name for c in workspace.store.corpora.all()}
-    rows = []
-
-    def damage_of(info: IndexInfo) -> str:
-        try:
-            return damage.damage(workspace, info)
-        except (SearchError, UsageError) as error:
-            return f"not known: {error}"
-
+    records: list[dict[str, Any]] = []
     for info in workspace.store.indexes.all():
-        behind = indexing.behind_words(workspace, info)
-        rows.append(
+        try:
+            damaged = damage.damage(workspace, info)
+        except (SearchError, UsageError) as error:
+            damaged = f"not known: {error}"
+        paid = workspace.store.payments.of(info.id)
+        records.append(
             {"index": info.name, "corpus": corpus_names[info.corpus_id], "status": info.status}
-            | {"chunks": info.chunks, "config": asdict(info.config), "behind": behind, "damage": damage_of(info)}
-            | {"paid_calls": (paid := workspace.store.payments.of(info.id)).calls, "paid_dollars": paid.dollars}
+            | {"chunks": info.chunks, "config": asdict(info.config)}
+            | {"behind": indexing.behind_words(workspace, info), "damage": damaged}
+            | {"paid_calls": paid.calls, "paid_dollars": paid.dollars}
         )
-    columns = ("index", "corpus", "status", "chunks", "backend", "behind", "damage")
-    cells = [
-        (r["index"], r["corpus"], r["status"], r["chunks"], cast(Any, r["config"])["backend"], r["behind"], r["damage"])
-        for r in rows
-    ]
-    console.show(rows, as_json, lambda: console.table(columns, cells))
+    names = ("index", "corpus", "status", "chunks", "backend", "behind", "damage")
+    columns: console.Columns = dict(zip(names, names, strict=True)) | {"backend": lambda r: r["config"]["backend"]}
+    console.show_records(records, as_json, columns)
 
 
 @index_app.command("search", cls=options.DeclaredCommand)
@@ -195,21 +181,22 @@ def index_search(
     run = run_choices.run_config(info.config, choices)
     retrievers.check_offered(info, run.retriever)
     hits = search.search(workspace, info, query, run.retriever, k, run.reranker, run.rerank_depth)
-    rows = [
+    records = [
         {"rank": f.hit.rank, "score": f.hit.score, "chunk_id": f.hit.chunk_id, "document": f.document_name}
         | ({"start": f.chunk.start, "end": f.chunk.end, "page": f.chunk.page, "text": f.chunk.text} if f.chunk else {})
         for f in hits
     ]
-    cells = [
-        (r["rank"], f"{r['score']:.4f}", r["document"], " ".join(str(r.get("text", "")).split())[:160]) for r in rows
-    ]
-    console.show(rows, as_json, lambda: console.table(("rank", "score", "document", "text"), cells))
+    columns: console.Columns = {
+        "rank": "rank",
+        "score": lambda record: f"{record['score']:.4f}",
+        "document": "document",
+        "text": lambda record: console.line(record.get("text", ""))[:160],
+    }
+    console.show_records(records, as_json, columns)
 
 
 @index_app.command("delete")
-def index_delete(
-    index_name: str, yes: Annotated[bool, typer.Option("--yes")] = False, leave_remote: console.LeaveRemote = False
-) -> None:
+def index_delete(index_name: str, yes: Yes = False, leave_remote: LeaveRemote = False) -> None:
     """Delete an index; runs on it stay readable."""
     workspace = console.open_workspace()
     info = workspace.store.indexes.get(index_name)

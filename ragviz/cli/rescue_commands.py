@@ -9,7 +9,7 @@ import typer
 
 from ragviz.analysis import rescue as rescuing
 from ragviz.cli import console
-from ragviz.cli.console import Json
+from ragviz.cli.options import Budget, Json, RunName
 from ragviz.core.configuration import Run
 from ragviz.experiments import grid
 from ragviz.runs import alternatives, replays, rescue_words
@@ -18,7 +18,7 @@ from ragviz.text import counts
 
 
 def rescue(
-    run_name: Annotated[str, typer.Argument(metavar="RUN")],
+    run_name: RunName,
     k: Annotated[int | None, typer.Option("-k", help="Lost is what ranks below k; default: the run's.")] = None,
     stored: Annotated[bool, typer.Option("--stored", help="Search nothing: stored runs and replays only.")] = False,
     build: Annotated[
@@ -30,8 +30,8 @@ def rescue(
     reranker: Annotated[
         list[str],
         typer.Option(help="A reranker to try: cross-encoder:NAME-OR-FOLDER, or model, which is paid for; repeat it."),
-    ] = [],  # noqa: B006
-    budget: Annotated[float | None, typer.Option(min=0, help="The most dollars that a model may cost here.")] = None,
+    ] = [],
+    budget: Budget = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Tell what it would take, and do nothing.")] = False,
     as_json: Json = False,
 ) -> None:

@@ -1,47 +1,58 @@
-"""`ragviz results`, `inspect`, `compare`, `export`, `report`: what runs measured."""
+"""`ragviz results`, `check`, `export`, `report`: what runs measured, and whether it is good enough."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 
-from ragviz.analysis import abstention, comparison_words, diagnose, evaluate, outcomes, pooled, run_verdict, slices
-from ragviz.analysis import compare as comparing
-from ragviz.cli import comparison_tables, console
-from ragviz.cli.console import Json
+from ragviz.analysis import diagnose, evaluate, outcomes, pooled, requirements, run_verdict
+from ragviz.cli import console
+from ragviz.cli.options import Json, MinimumEffect, Primary, RunName
 from ragviz.core.configuration import Run
-from ragviz.core.errors import InputError, UsageError
-from ragviz.core.question import Question
-from ragviz.core.ranking import Retrieved
-from ragviz.core.score import Score
-from ragviz.core.verdict import Bank, EvaluatedAnswer, Matrix
-from ragviz.health import synthetic
-from ragviz.metrics import questeval, registry
+from ragviz.core.errors import InputError
+from ragviz.metrics import registry
 from ragviz.questions import without_model
-from ragviz.report import reports
-from ragviz.retrieval import search
-from ragviz.runs import comparisons, exports, judgements, measurements, moved_questions, overviews, tables
-from ragviz.text import counts, former_documents
+from ragviz.report import junit, reports
+from ragviz.runs import acceptance, exports, judgements, measurements, overviews, tables
+from ragviz.text import counts
 
-UNANSWERED = "<Unanswerable>"
 BAR = 40
 """Characters of the longest bar."""
 LOOK_AT = 10
 """Doubtful questions that are shown; --json holds all."""
+GROUPS = ("kind", "type", "style", "document")
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """What a run measured at one k: `causes` of losses and `kinds` by question, what pooled verdicts tell, `limits`."""
+
+    run: Run
+    summary: evaluate.Summary
+    judgement: judgements.Judgement
+    causes: Mapping[str, str]
+    kinds: Mapping[str, str]
+    pooled: pooled.Pooled | None
+    limits: str
+
+    @property
+    def lost(self) -> run_verdict.Losses:
+        """Where its questions were lost."""
+        ranked, k = set(self.summary.question_ids), self.summary.k
+        return judgements.losses_at(self.run, self.causes, self.kinds, ranked, k)
 
 
 def results(
-    run_name: Annotated[str, typer.Argument(metavar="RUN")],
+    run_name: RunName,
     k: Annotated[int | None, typer.Option("-k", help="Measure the rankings at this k; default: the run's.")] = None,
-    by: Annotated[str, typer.Option(help="kind, type, style or document: a row for each.")] = "",
+    by: Annotated[str, typer.Option(help=f"{', '.join(GROUPS)}: a row for each.")] = "",
     metrics: Annotated[
-        list[str],
-        typer.Option("--metric", metavar="NAME", help="With --by: show it, as recall@3; may be repeated."),
-    ] = [],  # noqa: B006
+        list[str], typer.Option("--metric", metavar="NAME", help="With --by: show it, as recall@3; may be repeated.")
+    ] = [],
     as_json: Json = False,
 ) -> None:
     """Show what a run measured.
@@ -50,61 +61,54 @@ def results(
     """
     workspace = console.open_workspace()
     run = workspace.store.runs.get(run_name)
-    if by:
-        console.one_of("way to group", by, ("kind", "type", "style", "document"))
+    console.one_of("way to group", by, GROUPS)
     summary, judgement = measurements.summary_of(workspace, run, k), judgements.judgement_of(workspace, run, k)
     if run.status != "done":
         console.warn(f"Run '{run.name}' is not finished: this is what it has so far.")
     parts = exports.breakdown_of(workspace, run, k) if as_json or by else []
     pairs = measurements.pairs_of(workspace, run)
     questions, retrieved = [question for question, _ in pairs], [result for _, result in pairs]
-    causes = judgements.causes_at(run, judgement.causes, questions, retrieved, summary.k)
-    judged = measurements.pooled_of(workspace, run, summary.k, retrieved=pairs)
-    body = _results_body(run, summary, judgement, causes) | {"pooled": pooled.to_json(judged)}
-    if limits := without_model.words([question.generator for question in questions]):
-        body["made_without_model"] = limits
-    body |= evaluate.breakdown_to_json(parts)
+    found = Results(
+        run,
+        summary,
+        judgement,
+        judgements.causes_at(run, judgement.causes, questions, retrieved, summary.k),
+        {question.id: question.kind for question in questions},
+        measurements.pooled_of(workspace, run, summary.k, retrieved=pairs),
+        without_model.words([question.generator for question in questions]),
+    )
 
     def draw() -> None:
         if by:
             _draw_slices([part for part in parts if part.by in ("all", by)], by, metrics, summary.depth)
-        else:
-            kinds = {question.id: question.kind for question in questions}
-            lost = judgements.losses_at(run, causes, kinds, set(summary.question_ids), summary.k)
-            console.say(run_verdict.verdict(judgements.measured(run, summary, judgement, lost), run.config).sentence)
-            console.say(overviews.took_words(run, overviews.overview(workspace, run)))
-            _draw_results(run, summary, judgement)
-            console.say(limits)
-            if behind := list(causes.values()).count("not_indexed"):
-                told, missing = diagnose.CAUSES["not_indexed"], counts.counted(behind, "question")
-                console.warn(f"{told.title}: {missing}. {told.explanation} {told.next_step}")
-            if judged is not None:
-                _draw_pooled(judged)
-            if judgement.statuses:
-                _draw_losses(run, summary, judgement, causes, kinds)
+            return
+        measured = judgements.measured(run, summary, judgement, found.lost)
+        console.say(run_verdict.verdict(measured, run.config).sentence)
+        console.say(overviews.took_words(run, overviews.overview(workspace, run)))
+        _draw(found)
 
-    console.show(body, as_json, draw)
+    console.show(_body(found) | evaluate.breakdown_to_json(parts), as_json, draw)
 
 
-def _results_body(
-    run: Run, summary: evaluate.Summary, judgement: judgements.Judgement, causes: Mapping[str, str]
-) -> dict[str, Any]:
+def _body(found: Results) -> dict[str, Any]:
     """Return the results of a run as JSON, without the means over parts of its questions."""
+    run, summary, judgement, made = found.run, found.summary, found.judgement, found.run.provenance
     body: dict[str, Any] = {"run": run.name, "fingerprint": run.fingerprint, "status": run.status, "k": summary.k}
     if run.config.reranker != "none":
         chosen = {"reranker": run.config.reranker, "depth": run.config.rerank_depth}
-        body["reranking"] = chosen | dict(run.provenance.get("reranking", {}))
+        body["reranking"] = chosen | dict(made.get("reranking", {}))
     body |= evaluate.to_json(summary)
-    body |= {"split": run.provenance.get("split"), "asked": measurements.asked_words(run)}
-    body |= {"questions": run.provenance["questions"], "questions_version": measurements.version_of(run)}
-    body |= {"chosen_by": run.provenance.get("chosen_by")}
-    body |= {name: run.provenance[name] for name in ("agreement",) if name in run.provenance}
+    body |= {"split": made.get("split"), "asked": measurements.asked_words(run)}
+    body |= {"questions": made["questions"], "questions_version": measurements.version_of(run)}
+    body |= {"chosen_by": made.get("chosen_by")}
+    body |= {name: made[name] for name in ("agreement", "contexts") if name in made}
     if unranked := measurements.unranked_words(run):
         body["not_ranked"] = unranked
     body["metrics"] |= evaluate.scored_to_json(judgement.metrics)
-    body |= {"imported_scores": evaluate.scored_to_json(judgement.of_maker)} if judgement.of_maker else {}
-    body |= {"contexts": run.provenance["contexts"]} if "contexts" in run.provenance else {}
-    body["lost"] = {step.cause: step.count for step in diagnose.waterfall(list(causes.values()), run.knows)[1:]}
+    if judgement.of_maker:
+        body["imported_scores"] = evaluate.scored_to_json(judgement.of_maker)
+    steps = diagnose.waterfall(list(found.causes.values()), run.knows)[1:]
+    body["lost"] = {step.cause: step.count for step in steps}
     if judgement.statuses or judgement.paid.calls:
         paid = asdict(judgement.paid)
         body["paid"] = paid | {"cost": paid.pop("dollars")}
@@ -114,28 +118,43 @@ def _results_body(
         body |= judgements.judge_to_json(run)
         body["coverage"] = judgements.coverage_words(judgement, len(judgement.causes))
         body["look_at_these"] = judgement.doubts
-    return body
+    body["pooled"] = pooled.to_json(found.pooled)
+    return body | ({"made_without_model": found.limits} if found.limits else {})
 
 
-def _draw_results(run: Run, summary: evaluate.Summary, judgement: judgements.Judgement) -> None:
-    console.say(_asked(run), measurements.read_words(run), measurements.agreement_words(run))
+def _draw(found: Results) -> None:
+    run, summary, judgement = found.run, found.summary, found.judgement
+    split = f", whose split is {run.provenance['split']['kind']}" if run.config.split else ""
+    version = f", version {number} of the set" if (number := measurements.version_of(run)) else ""
+    console.say(f"{measurements.asked_words(run)} of '{run.provenance['questions']}'{split}{version}")
+    console.say(measurements.read_words(run), measurements.agreement_words(run))
     if unranked := measurements.unranked_words(run):
         console.warn(unranked)
     else:
-        means = [(name, console.interval(estimate)) for name, estimate in summary.metrics.items()]
-        console.table(("metric", "mean [95 %]"), means, run.name)
-        console.say(outcomes.sum_words(outcomes.count(summary.ranks, summary.k), summary.k, summary.depth))
-        if summary.n:
-            console.table(("rank of the evidence", "questions", ""), [*_histogram(summary)])
-        if reranking := measurements.reranking_words(run):
-            console.say(f"{run.config.ranked_by}: {reranking}")
-        console.say(measurements.chosen_words(run))
-        console.say(evaluate.doubt_words(summary))
-        console.say(evaluate.reference_only_words(summary))
+        _draw_rankings(run, summary)
     if judgement.statuses:
-        _draw_judgement(run, judgement, summary.k)
+        _draw_judgement(found)
     elif judgement.paid.calls:
         console.say(judgements.cost_words(judgement))
+    console.say(found.limits)
+    if behind := list(found.causes.values()).count("not_indexed"):
+        told, missing = diagnose.CAUSES["not_indexed"], counts.counted(behind, "question")
+        console.warn(f"{told.title}: {missing}. {told.explanation} {told.next_step}")
+    if found.pooled is not None:
+        _draw_pooled(found.pooled)
+    if judgement.statuses:
+        _draw_losses(found)
+
+
+def _draw_rankings(run: Run, summary: evaluate.Summary) -> None:
+    means = [(name, console.interval(estimate)) for name, estimate in summary.metrics.items()]
+    console.table(("metric", "mean [95 %]"), means, run.name)
+    console.say(outcomes.sum_words(outcomes.count(summary.ranks, summary.k), summary.k, summary.depth))
+    if summary.n:
+        console.table(("rank of the evidence", "questions", ""), [*_histogram(summary)])
+    if reranking := measurements.reranking_words(run):
+        console.say(f"{run.config.ranked_by}: {reranking}")
+    console.say(measurements.chosen_words(run), evaluate.doubt_words(summary), evaluate.reference_only_words(summary))
 
 
 def _histogram(summary: evaluate.Summary) -> Iterator[tuple[str, int, str]]:
@@ -170,21 +189,13 @@ def _draw_pooled(judged: pooled.Pooled) -> None:
             console.say(f"{words}, n={bounds.n}; {bounds.known.n} of them judged completely")
 
 
-def _asked(run: Run) -> str:
-    split = f", whose split is {run.provenance['split']['kind']}" if run.config.split else ""
-    version = f", version {number} of the set" if (number := measurements.version_of(run)) else ""
-    return f"{measurements.asked_words(run)} of '{run.provenance['questions']}'{split}{version}"
-
-
 def _draw_slices(parts: Sequence[evaluate.Slice], by: str, metrics: Sequence[str], depth: int) -> None:
-    available = parts[0].metrics
+    available, by_default = parts[0].metrics, registry.shown_in("row")
     for name in metrics:
         console.one_of("metric of this run", name, available)
-    by_default = registry.shown_in("row")
-    ranking = [
-        name for name in available if name.split("@")[0] in by_default and name.split("@")[0] in registry.METRICS
-    ]
-    names = metrics or [*ranking, *[name for name in by_default if name in available and name not in ranking][:3]]
+    shown = [name for name in available if name.split("@")[0] in by_default]
+    ranking = [name for name in shown if name.split("@")[0] in registry.METRICS]
+    names = metrics or [*ranking, *[name for name in by_default if name in shown and name not in ranking][:3]]
     rows = []
     for part in parts:
         means = [console.interval(part.metrics[name].estimate) for name in names]
@@ -192,245 +203,91 @@ def _draw_slices(parts: Sequence[evaluate.Slice], by: str, metrics: Sequence[str
     console.table((by, "questions", outcomes.title("missed", 0, depth).lower(), *names), rows)
 
 
-def _draw_judgement(run: Run, judgement: judgements.Judgement, k: int) -> None:
+def _draw_judgement(found: Results) -> None:
+    run, judgement = found.run, found.judgement
     console.say(judgements.judge_words(run), judgement.controls.sentence if judgement.controls else "")
     if judgement.doubts:
         doubts = [(doubt.question_id, doubt.question, doubt.words) for doubt in judgement.doubts[:LOOK_AT]]
         console.table(("question", "", "scores and what contradicts them"), doubts, "contradicted scores")
     rows = [
-        (
-            name,
-            console.interval(scored.estimate),
-            f"{scored.statuses.get('ok', 0)} of {scored.total}",
-            scored.without,
-        )
-        for name, scored in (*judgement.metrics.items(), *judgement.of_maker.items())
+        (name, console.interval(each.estimate), f"{each.statuses.get('ok', 0)} of {each.total}", each.without)
+        for name, each in (*judgement.metrics.items(), *judgement.of_maker.items())
     ]
-    made = judgements.made_at(run, k).lower()
+    made = judgements.made_at(run, found.summary.k).lower()
     console.table(("metric", "mean [95 %]", "scored", ""), rows, made or "answers")
 
 
-def _draw_losses(
-    run: Run,
-    summary: evaluate.Summary,
-    judgement: judgements.Judgement,
-    causes: Mapping[str, str],
-    kinds: Mapping[str, str],
-) -> None:
+def _draw_losses(found: Results) -> None:
     """Draw where questions were lost at the k of the summary, which answers abstained, and what all cost."""
-    ranked, k = set(summary.question_ids), summary.k
-    steps = [(step.title, step.count) for step in judgements.lost_steps(run, causes, ranked, k)[1:]]
+    run, judgement, k = found.run, found.judgement, found.summary.k
+    steps = judgements.lost_steps(run, found.causes, set(found.summary.question_ids), k)[1:]
     only = ", retrieval only" if judgements.made_at(run, k) else ""
     at = "" if run.knows.opaque else f" at k = {k}{only}"
-    console.table(("cause", "questions"), steps, f"failure attribution{at}")
-    console.say(judgements.losses_at(run, causes, kinds, ranked, k).without_evidence)
-    console.say(judgements.abstained_words(run, judgement, kinds))
+    console.table(("cause", "questions"), [(step.title, step.count) for step in steps], f"failure attribution{at}")
+    console.say(found.lost.without_evidence, judgements.abstained_words(run, judgement, found.kinds))
     if decided := judgements.decided_words(judgement):
         console.say(f"{decided[0].upper()}{decided[1:]}.")
     console.say(judgements.cost_words(judgement))
 
 
-def inspect(run_name: Annotated[str, typer.Argument(metavar="RUN")], question_id: str, as_json: Json = False) -> None:
-    """Show everything about one question of a run.
-
-    Answer, chunks, claims and their verdicts, scores with reasons.
-    """
-    workspace = console.open_workspace()
-    run = workspace.store.runs.get(run_name)
-    question = next((q for q in workspace.store.rankings.questions(run.id) if q.id == question_id), None)
-    if question is None:
-        raise UsageError(f"Run '{run.name}' has no question '{question_id}': see `ragviz questions show`.")
-    judgement = judgements.judgement_of(workspace, run)
-    if question.id not in judgement.causes:
-        raise UsageError(f"Run '{run.name}' was interrupted before this question: give its command again.")
-    evaluated = judgement.evaluated.get(question.id)
-    scores = [by_question[question.id] for by_question in judgement.scores.values() if question.id in by_question]
-    scores += [Score(n, value, version="") for n, value in (evaluated.scores_of_maker if evaluated else {}).items()]
-    retrieved = next(r for r in workspace.store.rankings.all(run.id) if r.question_id == question.id)
-    hits = search.with_chunks(workspace, run.corpus_id, retrieved.ranking.hits()[: run.config.k])
-    gold = {chunk_id for group in retrieved.gold for chunk_id in group}
-    evidence = _evidence(question, retrieved, workspace.store.documents.names(run.corpus_id))
-    body = {
-        "run": run.name,
-        "cause": judgement.causes[question.id],
-        "question": question,
-        "ranking": [
-            {"rank": f.hit.rank, "score": f.hit.score, "document": f.document_name, "gold": f.hit.chunk_id in gold}
-            | {"chunk_id": f.hit.chunk_id, "text": f.chunk.text if f.chunk else None}
-            for f in hits
-        ],
-        "evidence": evidence,
-        **_evaluated_body(evaluated),
-        "scores": scores,
-    }
-    claims = evaluated is not None and evaluated.matrix.answer_claims is not None
-    of = judgement.causes[question.id]
-    cause = judgements.meaning_of(run, of, run.config.k, claims=claims, question=question, judgement=judgement)
-    controlled = judgement.controls if evaluated else None
-    body["judge_reliable"] = controlled.reliable if controlled else None
-    doubt = controlled.sentence if controlled and not controlled.reliable else ""
-    body["chosen_by"] = run.provenance.get("chosen_by")
-    noted = [doubt, judgements.judge_words(run) if evaluated else "", measurements.chosen_words(run)]
-    console.show(
-        body, as_json, lambda: _draw_inspected(question, evaluated, hits, gold, evidence, scores, cause, noted)
-    )
-
-
-def _evidence(question: Question, retrieved: Retrieved, names: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Return each piece of evidence, of alternatives the first, with the rank by which it is found, None for none."""
-    ranks = {hit.chunk_id: hit.rank for hit in retrieved.ranking.hits()}
-    return [
-        {
-            "rank": min((ranks[chunk_id] for chunk_id in chunk_ids if chunk_id in ranks), default=None),
-            "document": names.get(group[0].document_id, former_documents.UNKNOWN),
-            "text": group[0].text,
-        }
-        for group, chunk_ids in zip(question.evidence, retrieved.gold, strict=False)
-    ]
-
-
-def _evaluated_body(evaluated: EvaluatedAnswer | None) -> dict[str, Any]:
-    if evaluated is None:
-        return dict.fromkeys(("judged", "questeval", "extractive_questeval"))
-    return {
-        "judged": asdict(evaluated) | {"question": evaluated.question.id},
-        "questeval": _questeval(evaluated.bank, evaluated.bank_answers),
-        "extractive_questeval": _questeval(evaluated.extractive_bank, evaluated.extractive_bank_answers),
-    }
-
-
-def _questeval(bank: Bank | None, answers: Sequence[str | None] | None) -> dict[str, Any] | None:
-    """Return RAGQuestEval over both denominators, and as the public code computes it (`crud`)."""
-    if bank is None or answers is None:
-        return None
-    precision, recall = questeval.crud([item.answer for item in bank.items], answers)
-    return asdict(questeval.measure(bank, answers)) | {"crud": {"precision": precision, "recall": recall}}
-
-
-def _draw_inspected(
-    question: Question,
-    evaluated: EvaluatedAnswer | None,
-    hits: Sequence[search.ChunkHit],
-    gold: Collection[str],
-    evidence: Sequence[Mapping[str, Any]],
-    scores: Sequence[Score],
-    cause: diagnose.Cause,
-    noted: Sequence[str],
-) -> None:
-    console.say(*noted)
-    console.say(f"{cause.title}. {cause.explanation}")
-    texts = [("question", question.text), ("reference", question.answer)]
-    if evaluated:
-        texts.append(("answer", f"{evaluated.recording.answer} ({abstention.STATUSES[evaluated.recording.status]})"))
-    console.table(("", ""), texts)
-    rows = []
-    for f in hits:
-        beginning = " ".join(f.chunk.text.split())[:100] if f.chunk else "(its document was removed)"
-        rows.append((f.hit.rank, "evidence" if f.hit.chunk_id in gold else "", f.document_name, beginning))
-    console.table(("rank", "", "document", "chunk"), rows)
-    found = [(each["rank"] or "not found", each["document"], console.line(each["text"])) for each in evidence]
-    if found:
-        console.table(("rank", "document", "evidence"), found)
-    if evaluated:
-        console.table(("claim of", "claim", "passages", "other text"), [*_claim_rows(evaluated.matrix)])
-        if evaluated.bank and evaluated.bank_answers is not None:
-            pairs = zip(evaluated.bank.items, evaluated.bank_answers, strict=True)
-            asked = [(item.question, item.answer or UNANSWERED, said or UNANSWERED) for item, said in pairs]
-            console.table(("RAGQuestEval question", "by the reference", "by the answer"), asked)
-    score_rows = [
-        (s.metric, "" if s.value is None else f"{s.value:.3f}", s.status, s.reason, s.version) for s in scores
-    ]
-    if score_rows:
-        console.table(("metric", "value", "status", "reason", "version"), score_rows)
-
-
-def _claim_rows(matrix: Matrix) -> Iterator[tuple[str, str, str, str]]:
-    sides = (
-        ("answer", matrix.answer_claims, matrix.answer_by_chunk, matrix.answer_by_reference),
-        ("reference", matrix.reference_claims, matrix.reference_by_chunk, matrix.reference_by_answer),
-    )
-    for side, claims, by_chunk, by_text in sides:
-        for place, claim in enumerate(claims or ()):
-            row = by_chunk[place] if by_chunk else ()
-            supporting = ("supported", "together")
-            ranks = [
-                str(rank) for rank, claim_verdict in enumerate(row, start=1) if claim_verdict.verdict in supporting
-            ]
-            yield side, claim.text, ", ".join(ranks) or "none", by_text[place].verdict if by_text else ""
-
-
-def compare(
-    run_names: Annotated[list[str], typer.Argument(metavar="RUN RUN...")],
-    k: Annotated[int | None, typer.Option("-k", help="Default: the first run's.")] = None,
-    metric: Annotated[
-        str, typer.Option(help="All pairs, and questions won and lost, by this one, as mrr; default: the primary one.")
-    ] = "",
-    primary: Annotated[
-        str, typer.Option(help="The metric that decides, as recall@3; recall (the default): at each run's own k.")
-    ] = "",
-    minimum_effect: Annotated[
-        float | None, typer.Option(help="The smallest difference that matters, as a share; default: 0.02.")
+def check(
+    run_name: RunName,
+    require: Annotated[
+        list[str],
+        typer.Option(metavar="'METRIC>=X'", help='What a mean has to reach, as "recall@3>=0.8"; may be repeated.'),
+    ] = [],
+    baseline: Annotated[str, typer.Option(metavar="RUN", help="The run that this one must not be worse than.")] = "",
+    no_worse_than: Annotated[
+        float | None, typer.Option(help="The loss against it that is allowed, as a share of the range; default: 0.02.")
     ] = None,
-    by: Annotated[
+    metrics: Annotated[
+        list[str],
+        typer.Option("--metric", metavar="NAME", help="Compared with it; default: those required, else recall."),
+    ] = [],
+    undecided: Annotated[
         str,
         typer.Option(
-            help="Also the difference in each part of the questions: by document, kind, type, style, language, length "
-            "or evidence (its length)."
+            help="How a limit within the interval counts: estimate (the default of --require), pass (the default of "
+            "--baseline) or fail."
         ),
     ] = "",
+    junit_file: Annotated[
+        Path | None, typer.Option("--junit", metavar="FILE", help="Write JUnit XML: a test case for each check.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Compare two to twelve runs with the first, question by question, and each with each by one metric.
+    """Check a run: exit 1 when its numbers are not reliable, a requirement is not met, or it is worse than a baseline.
 
-    Rankings over the common questions with evidence; of answers, means over the questions that all runs have a score
-    for, differences over those that both have one for.
-    Intervals and tests treat questions about the same documents as one cluster. The primary metric decides (Holm);
-    all others are exploratory (Benjamini-Hochberg). --json adds where each question was lost before and after, and the
-    differences by document, kind, type, style, language and length.
+    Its numbers are reliable when it is finished, no step failed and its judge passed its control items. A requirement
+    is met when the whole 95 % interval is within the limit, not met when all of it is beyond, and otherwise undecided:
+    the estimate decides. Against the baseline, the interval of the paired difference, clustered by document, must not
+    be beyond the loss that is allowed: what is undecided passes. --undecided treats both alike.
     """
-    if by:
-        console.one_of("way to group", by, slices.DIMENSIONS)
+    console.one_of("way to count what is undecided", undecided, requirements.UNDECIDED)
     workspace = console.open_workspace()
-    runs = comparisons.not_too_many([workspace.store.runs.get(name) for name in run_names])
-    comparison = comparisons.compare_runs(workspace, runs, k, primary=primary, minimum_effect=minimum_effect)
-    by_name = {run.name: run for run in runs}
-    decided_by = comparing.metric_of(comparison, metric)
-    prices = comparisons.prices(workspace, by_name, comparison.k, decided_by)
-    sources = comparisons.stored(workspace)
-    generated = synthetic.banner([run.config for run in runs], workspace.store.rankings.questions(runs[0].id))
-    body: dict[str, Any] = {}
-    if as_json:
-        body = comparison_words.to_json(comparison, metric, prices) | {"warning": generated}
-        body |= moved_questions.to_json(workspace, runs, comparison, body["metric"], sources)
-
-    def draw() -> None:
-        if generated:
-            console.say(f"Warning: {generated}")
-        comparison_tables.draw(comparison, metric, prices)
-        for other in runs[1:]:
-            moved = moved_questions.sentence(moved_questions.streams(runs[0], other, comparison.k, sources))
-            console.say(f"{runs[0].name} → {other.name}: {moved}")
-        if by:
-            name, places = comparing.metric_of(comparison, metric), range(1, len(runs))
-            found = moved_questions.slices_of(workspace, runs[0], comparison, name, sources, places)
-            for other, each in zip(runs[1:], found, strict=True):
-                comparison_tables.draw_slices(each, by, (runs[0].name, other.name))
-
-    console.show(body, as_json, draw)
+    before = workspace.store.runs.get(baseline) if baseline else None
+    counted = cast("requirements.Undecided | None", undecided or None)
+    demands = acceptance.Demands(require, before, no_worse_than, metrics, counted)
+    checked = acceptance.check(workspace, workspace.store.runs.get(run_name), demands)
+    if junit_file is not None:
+        console.write(junit_file, junit.junit(checked))
+    console.show(acceptance.to_json(checked), as_json, lambda: console.say(*acceptance.lines(checked)))
+    if not checked.passed:
+        raise typer.Exit(1)
 
 
 def export(
-    run_name: Annotated[str, typer.Argument(metavar="RUN")],
+    run_name: RunName,
     folder: Path,
     names: Annotated[
         list[str],
         typer.Option(
             "--tables",
             metavar="NAME",
-            help="Also write this table: questions, generated_answers, scores, claims, passages, rankings, questeval, "
-            "calls, means, or all; may be repeated.",
+            help="Also questions, generated_answers, scores, claims, passages, rankings, questeval, calls, means, or "
+            "all; may be repeated.",
         ),
-    ] = [],  # noqa: B006
+    ] = [],
     file_format: Annotated[
         str, typer.Option("--format", help="csv (default), jsonl or parquet: of the tables; alone, of all of them.")
     ] = "",
@@ -445,8 +302,7 @@ def export(
     chosen = list(tables.TABLES) if "all" in names or (file_format and not names) else names
     exports.check_tables(chosen, file_format or "csv")
     workspace = console.open_workspace()
-    run = workspace.store.runs.get(run_name)
-    files = exports.export_run(workspace, run, chosen, file_format or "csv")
+    files = exports.export_run(workspace, workspace.store.runs.get(run_name), chosen, file_format or "csv")
     try:
         with console.for_user():
             folder.mkdir(parents=True, exist_ok=True)
@@ -455,11 +311,7 @@ def export(
     for name, data in files.items():
         console.write(folder / name, data)
     written = [str(folder / name) for name in files]
-    console.show(
-        {"run": run_name, "files": written},
-        as_json,
-        lambda: console.say(f"Wrote {', '.join(written)}."),
-    )
+    console.show({"run": run_name, "files": written}, as_json, lambda: console.say(f"Wrote {', '.join(written)}."))
 
 
 def report(
@@ -467,16 +319,9 @@ def report(
         list[str], typer.Argument(metavar="NAME...", help="A run, an experiment, or several runs: the baseline first.")
     ],
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The HTML file to write.")],
-    k: Annotated[
-        int | None, typer.Option("-k", help="Of several runs: compare at this k; default: the first's.")
-    ] = None,
-    primary: Annotated[
-        str,
-        typer.Option(help="Of several runs: the metric that decides, as in `compare`; default: recall."),
-    ] = "",
-    minimum_effect: Annotated[
-        float | None, typer.Option(help="Of several runs: the smallest difference that matters; default: 0.02.")
-    ] = None,
+    k: Annotated[int | None, typer.Option("-k", help="Of several runs: default: the first's.")] = None,
+    primary: Primary = "",
+    minimum_effect: MinimumEffect = None,
     as_json: Json = False,
 ) -> None:
     """Write a report as one HTML file: it opens offline, its plots can be hovered, and it prints to a clean PDF.
@@ -487,8 +332,5 @@ def report(
     workspace = console.open_workspace()
     data = reports.made(workspace, names, k, primary=primary, minimum_effect=minimum_effect)
     console.write(out, data)
-    console.show(
-        {"names": names, "file": str(out), "bytes": len(data)},
-        as_json,
-        lambda: console.say(f"Wrote {out}, {len(data) / 1e6:.1f} MB."),
-    )
+    body = {"names": names, "file": str(out), "bytes": len(data)}
+    console.show(body, as_json, lambda: console.say(f"Wrote {out}, {len(data) / 1e6:.1f} MB."))

@@ -1,4 +1,4 @@
-"""`ragviz run` and `rejudge`; `ragviz runs`: list, import, record, make again, rename, note, tag and delete runs."""
+"""`ragviz run`, `judge` and `rejudge`; `ragviz runs`: import, record, make again, list, label and delete."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import typer
 
 from ragviz.analysis import diagnose, evaluate, outcomes
 from ragviz.cli import console, options, results_commands
-from ragviz.cli.console import DryRun, Json
+from ragviz.cli.options import Budget, DryRun, Json, K, Kind, RunName, Style, Type, WithEvidence, Yes
 from ragviz.core.configuration import Run, RunConfig
 from ragviz.core.errors import UsageError
 from ragviz.core.job import Job
@@ -45,25 +45,23 @@ def runs_list(
     runs = [run for run in workspace.store.runs.all(corpus_id) if not tag or tag in run.tags]
     status = queue.run_statuses(workspace, runs)
     measured = overviews.summaries(workspace, runs) if metrics else {}
-    rows = [
+    records = [
         {"run": r.name, "status": status[r.id], "fingerprint": r.fingerprint, "provenance": r.provenance}
         | {"tags": r.tags, "note": r.note, "created": r.created, "finished": r.finished}
         | ({"k": r.config.k, "summary": measured.get(r.id)} if metrics else {})
         for r in runs
     ]
-    columns = ("run", "status", "index", "questions", "retriever", "answers", "tags", "note")
+    means = ("recall", "mrr") if metrics else ()
 
     def cells(run: Run) -> tuple[object, ...]:
-        labels = (", ".join(run.tags), console.line(run.note))
-        answers = "none"
-        if run.knows.answers:
-            answers = f"{run.answered_by}, from {targets.target_of(run).basis}"
+        answers = f"{run.answered_by}, from {targets.target_of(run).basis}" if run.knows.answers else "none"
         made = (run.name, status[run.id], run.index_name, measurements.set_words(run), run.ranked_by, answers)
-        return (*made, *labels, *(_mean(measured.get(run.id), name, run) for name in means))
+        estimates = (_mean(measured.get(run.id), name, run) for name in means)
+        return (*made, ", ".join(run.tags), console.line(run.note), *estimates)
 
-    means = ("recall", "mrr") if metrics else ()
+    columns = ("run", "status", "index", "questions", "retriever", "answers", "tags", "note")
     headers = (*columns, *(("recall@k", "mrr") if metrics else ()))
-    console.show(rows, as_json, lambda: console.table(headers, [cells(run) for run in runs]))
+    console.show(records, as_json, lambda: console.table(headers, [cells(run) for run in runs]))
 
 
 def _mean(summary: overviews.RunSummary | None, name: str, run: Run) -> str:
@@ -75,14 +73,14 @@ def _mean(summary: overviews.RunSummary | None, name: str, run: Run) -> str:
 
 @runs_app.command("questions")
 def runs_questions(
-    run_name: Annotated[str, typer.Argument(metavar="RUN")],
-    k: Annotated[int | None, typer.Option("-k", help="Hits and ranks at this k; default: the run's.")] = None,
+    run_name: RunName,
+    k: K = None,
     outcome: Annotated[str, typer.Option(help="found, below k, missed, reference only or unanswerable.")] = "",
     cause: Annotated[str, typer.Option(help="Cause of the loss, as in `ragviz results --json`: not_retrieved …")] = "",
-    kind: Annotated[str, typer.Option(help="single, multi, reference or unanswerable.")] = "",
-    question_type: Annotated[str, typer.Option("--type", help="Type of question: fact, number, table …")] = "",
-    style: Annotated[str, typer.Option(help="Style of question: colleague, keywords, long …")] = "",
-    document: Annotated[str, typer.Option(help="Only questions with evidence in this document.")] = "",
+    kind: Kind = "",
+    question_type: Type = "",
+    style: Style = "",
+    document: WithEvidence = "",
     find: Annotated[str, typer.Option(help="Words in question, reference or answer.")] = "",
     as_json: Json = False,
 ) -> None:
@@ -92,29 +90,36 @@ def runs_questions(
     """
     workspace = console.open_workspace()
     run = workspace.store.runs.get(run_name)
-    for option, value, choices in (
+    for option, value, known in (
         ("outcome", outcome, outcomes.OUTCOMES),
         ("cause", cause, diagnose.CAUSES),
         ("kind", kind, evaluate.KINDS),
         ("type of question", question_type, question_types.TYPES),
         ("style of question", style, question_types.STYLES),
     ):
-        if value:
-            console.one_of(option, value, choices)
+        console.one_of(option, value, known)
     run_cases = exports.cases_of(workspace, run, k)
     of_question = {"kind": kind, "question_type": question_type, "style": style, "document": document}
     selected = cases.chosen(run_cases, outcome=outcome, cause=cause, find=find, **of_question)
-    names = measurements.document_names(workspace, run)
-    columns, rows = ("id", "rank", "outcome", "cause", "document", "question", "answer"), []
-    for case in selected:
-        cells = (case.question.id, case.rank or "", case.outcome, case.cause, ", ".join(case.documents))
-        rows.append(dict(zip(columns, (*cells, *map(console.line, (case.question.text, case.answer[0]))), strict=True)))
-    shown = [name for name in columns if run.knows.ranking or name not in ("rank", "outcome", "document")]
 
     def draw() -> None:
-        console.table(shown, [[row[name] for name in shown] for row in rows])
+        columns, of_ranking = ("id", "rank", "outcome", "cause", "document", "question", "answer"), (1, 2, 4)
+        rows = [
+            (
+                c.question.id,
+                c.rank,
+                c.outcome,
+                c.cause,
+                ", ".join(c.documents),
+                *map(console.line, (c.question.text, c.answer[0])),
+            )
+            for c in selected
+        ]
+        shown = [at for at in range(len(columns)) if run.knows.ranking or at not in of_ranking]
+        console.table([columns[at] for at in shown], [[row[at] for at in shown] for row in rows])
         console.say(f"{len(selected)} of {counts.counted(len(run_cases), 'question')}")
 
+    names = measurements.document_names(workspace, run)
     console.show([cases.to_json(case, names) for case in selected] if as_json else [], as_json, draw)
 
 
@@ -127,7 +132,7 @@ def runs_import(
     mapped: Annotated[
         list[str],
         typer.Option("--map", metavar="ROLE=COLUMN", help=f"What a column is: {', '.join(logged_file.ROLES)}."),
-    ] = [],  # noqa: B006
+    ] = [],
     system: Annotated[str, typer.Option(help="Only this of several systems.")] = "",
     file_format: Annotated[
         str, typer.Option("--format", help=", ".join([logged_file.AUTO, *logged_file.FORMATS]))
@@ -141,8 +146,7 @@ def runs_import(
     recognised, and can be said by --map answer=response.
     """
     workspace = console.open_workspace()
-    if file_format != logged_file.AUTO:
-        console.one_of("format", file_format, logged_file.FORMATS)
+    console.one_of("format", file_format, (logged_file.AUTO, *logged_file.FORMATS))
     if wrong := [each for each in mapped if "=" not in each]:
         raise UsageError(f"--map is ROLE=COLUMN, as --map answer=response: '{wrong[0]}' is not.")
     roles = {role.strip(): column.strip() for role, _, column in (each.partition("=") for each in mapped)}
@@ -172,20 +176,17 @@ def _show_reading(workspace: console.Workspace, reading: logged_item.Reading, as
     body |= {"judging": asdict(judging), "first": [asdict(item) for item in first]}
 
     def draw() -> None:
-        texts = [
-            (item.id, item.question, item.answer or item.error,
-             " | ".join(each.text or each.id for each in item.contexts), item.reference,
-             ", ".join(f"{name} {value:g}" for name, value in item.scores.items()))
-            for item in first
-        ]  # fmt: skip
-        shown = [[markup.shortened(console.line(text), 80) for text in row] for row in texts]
-        console.table(("id", "question", "answer", "contexts", "reference", "scores"), shown)
-        console.table(
-            ("role", "column"), [(logged_file.ROLES[role].label, each) for role, each in reading.roles.items()]
-        )
-        if reading.format == "rows" and (
-            unused := [column for column in reading.columns if not _is_used(column, reading)]
-        ):
+        rows = []
+        for item in first:
+            contexts = " | ".join(each.text or each.id for each in item.contexts)
+            scores = ", ".join(f"{name} {value:g}" for name, value in item.scores.items())
+            texts = (item.id, item.question, item.answer or item.error, contexts, item.reference, scores)
+            rows.append([markup.shortened(console.line(text), 80) for text in texts])
+        console.table(("id", "question", "answer", "contexts", "reference", "scores"), rows)
+        roles = [(logged_file.ROLES[role].label, each) for role, each in reading.roles.items()]
+        console.table(("role", "column"), roles)
+        unused = [column for column in reading.columns if not _is_used(column, reading)]
+        if reading.format == "rows" and unused:
             console.say(f"Not read: {markup.shortened(', '.join(unused), 300)}.")
         has = [name for name, count in known.items() if count]
         console.table(("system", *has), [(log.system, *(own[name] for name in has)) for log, own in of_logs])
@@ -216,16 +217,19 @@ def runs_history(
     workspace = console.open_workspace()
     found = history.history(workspace, [run for run in workspace.store.runs.all() if tag in run.tags], metric)
     changed = found.runs[found.changed].name if found.changed is not None else None
-    rows = [(run.name, console.interval(mean), "changed" if run.name == changed else "")
-            for run, mean in zip(found.runs, found.means, strict=True)]  # fmt: skip
+    runs = [{"run": run.name, "mean": mean} for run, mean in zip(found.runs, found.means, strict=True)]
     body = {"metric": found.metric, "questions": found.n, "changed": changed, "difference": found.difference}
-    body |= {"runs": [{"run": run.name, "mean": mean} for run, mean in zip(found.runs, found.means, strict=True)]}
+    columns: console.Columns = {
+        "run": "run",
+        f"{found.metric} [95 %]": lambda record: console.interval(record["mean"]),
+        "": lambda record: "changed" if record["run"] == changed else "",
+    }
 
     def draw() -> None:
         console.say(found.sentence)
-        console.table(("run", f"{found.metric} [95 %]", ""), rows)
+        console.table([*columns], console.cells(runs, columns))
 
-    console.show(body, as_json, draw)
+    console.show(body | {"runs": runs}, as_json, draw)
 
 
 @runs_app.command("record", cls=options.DeclaredCommand)
@@ -236,7 +240,7 @@ def runs_record(
     target: Annotated[str, typer.Option(help="A name of `ragviz targets list`, or module:function.")],
     run_name: Annotated[str, typer.Option("--name")],
     repeats: Annotated[int, typer.Option(min=1, help="Ask so often, to see how far it disagrees with itself.")] = 1,
-    budget: Annotated[float | None, typer.Option(min=0, help="Most dollars for judging the answers.")] = None,
+    budget: Budget = None,
     as_json: Json = False,
 ) -> None:
     """Ask a running system the questions of SET, and store what it reads and answers as a run.
@@ -255,9 +259,9 @@ def runs_record(
 
 @runs_app.command("again")
 def runs_again(
-    run_name: Annotated[str, typer.Argument(metavar="RUN")],
+    run_name: RunName,
     name: Annotated[str, typer.Option("--name", help="Name of the new run; default: RUN, again.")] = "",
-    k: Annotated[int | None, typer.Option("-k", min=1, help="Chunks that count; default: the run's.")] = None,
+    k: K = None,
     as_json: Json = False,
 ) -> None:
     """Update the index of RUN, rank its questions again, and show what new documents did to earlier ones' questions.
@@ -293,28 +297,27 @@ def runs_again(
 def _draw_again(found: competition.Competition, words: Sequence[str]) -> None:
     columns = ("document", "n", "before", "after", "without new", "lost", "to competition", "gained")
     changed = [row for row in found.rows if row.lost or row.gained or not row.before == row.after == row.without]
-    rows = [
-        (
-            row.document or "all", row.n, f"{row.before:.3f}", f"{row.after:.3f}", f"{row.without:.3f}", row.lost,
-            row.to_competition, row.gained,
-        )
-        for row in (found.total, *changed)
-    ]  # fmt: skip
+    rows = []
+    for row in (found.total, *changed):
+        recalls = (f"{recall:.3f}" for recall in (row.before, row.after, row.without))
+        rows.append((row.document or "all", row.n, *recalls, row.lost, row.to_competition, row.gained))
     console.table(columns, rows, f"Recall@{found.k}: {found.earlier} → {found.later}")
     if unchanged := len(found.rows) - len(changed):
         console.say(f"Unchanged: {counts.counted(unchanged, 'document')}, which --json lists too.")
     console.say(*words)
     if found.lost:
-        lost = [
-            (each.question_id, console.line(each.text), each.rank_before or "–", each.rank_after or "–", each.above,
-             "competition" if each.to_competition else "other")
-            for each in found.lost
-        ]  # fmt: skip
+        lost = []
+        for each in found.lost:
+            ranks, to = (
+                (each.rank_before or "–", each.rank_after or "–"),
+                "competition" if each.to_competition else "other",
+            )
+            lost.append((each.question_id, console.line(each.text), *ranks, each.above, to))
         console.table(("question", "text", "rank before", "rank now", "new chunks above", "lost to"), lost)
 
 
 @runs_app.command("rename")
-def runs_rename(run_name: Annotated[str, typer.Argument(metavar="RUN")], name: str) -> None:
+def runs_rename(run_name: RunName, name: str) -> None:
     """Give a run another name; links and commands by the old one find it too, until another run has that name."""
     store = console.open_workspace().store
     run = store.runs.get(run_name)
@@ -324,7 +327,7 @@ def runs_rename(run_name: Annotated[str, typer.Argument(metavar="RUN")], name: s
 
 @runs_app.command("note")
 def runs_note(
-    run_name: Annotated[str, typer.Argument(metavar="RUN")],
+    run_name: RunName,
     note: Annotated[str, typer.Argument(help='In place of the run\'s note; "" removes it.')],
 ) -> None:
     """Write a note on a run."""
@@ -334,9 +337,9 @@ def runs_note(
 
 @runs_app.command("tag")
 def runs_tag(
-    run_name: Annotated[str, typer.Argument(metavar="RUN")],
+    run_name: RunName,
     tags: Annotated[list[str] | None, typer.Argument(help="To be added.")] = None,
-    remove: Annotated[list[str], typer.Option(metavar="TAG", help="Remove it; may be repeated.")] = [],  # noqa: B006
+    remove: Annotated[list[str], typer.Option(metavar="TAG", help="Remove it; may be repeated.")] = [],
 ) -> None:
     """Add tags to a run, or remove them; prints those it has then."""
     store = console.open_workspace().store
@@ -349,7 +352,7 @@ def runs_tag(
 
 
 @runs_app.command("delete")
-def runs_delete(run_name: str, yes: Annotated[bool, typer.Option("--yes")] = False) -> None:
+def runs_delete(run_name: str, yes: Yes = False) -> None:
     """Delete a run with its results."""
     store = console.open_workspace().store
     run = store.runs.get(run_name)
@@ -363,7 +366,7 @@ def run_questions(
     questions: Annotated[str, typer.Option("--questions")],
     choices: Mapping[str, Any],
     run_name: Annotated[str, typer.Option("--name")] = "",
-    budget: Annotated[float | None, typer.Option(min=0, help="Most dollars that the run may cost.")] = None,
+    budget: Budget = None,
     dry_run: DryRun = False,
     as_json: Json = False,
 ) -> None:
@@ -413,11 +416,7 @@ def show_forecast(estimate: forecast.Forecast, as_json: bool, not_counted: str =
     console.show(body, as_json, draw)
 
 
-def rejudge(
-    run_name: Annotated[str, typer.Argument(metavar="RUN")],
-    budget: Annotated[float | None, typer.Option(min=0, help="Most dollars, including what the run has cost.")] = None,
-    as_json: Json = False,
-) -> None:
+def rejudge(run_name: RunName, budget: Budget = None, as_json: Json = False) -> None:
     """Answer and judge again what failed in a run, and nothing else."""
     workspace = console.open_workspace()
     run = workspace.store.runs.get(run_name)
@@ -429,10 +428,10 @@ def rejudge(
 
 
 def judge(
-    run_name: Annotated[str, typer.Argument(metavar="RUN")],
+    run_name: RunName,
     metrics: Annotated[str, typer.Option(help="Metrics of the answers: all, or names with commas.")] = "all",
     judge_model: Annotated[str, typer.Option("--judge", help="Default: RAGVIZ_JUDGE, else RAGVIZ_MODEL.")] = "",
-    budget: Annotated[float | None, typer.Option(min=0, help="Most dollars, including what the run has cost.")] = None,
+    budget: Budget = None,
     dry_run: DryRun = False,
     as_json: Json = False,
 ) -> None:

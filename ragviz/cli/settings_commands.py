@@ -9,7 +9,7 @@ import typer
 
 from ragviz import connections
 from ragviz.cli import console
-from ragviz.cli.console import Json
+from ragviz.cli.options import Json
 from ragviz.core.errors import UsageError
 
 settings_app = console.group("Test what is configured.")
@@ -27,8 +27,13 @@ def settings_test(
         console.one_of("part", part, connections.PARTS)
     configured = [part for part in connections.PARTS if part != "model" or workspace.settings.model_configured]
     tried = [connections.tried(workspace, part) for part in parts or configured]
-    rows = [(t.part, "answers" if t.ok else "fails", f"{t.seconds:.2f}", t.detail) for t in tried]
-    console.show([asdict(t) for t in tried], as_json, lambda: console.table(("part", "", "seconds", ""), rows))
+    columns: console.Columns = {
+        "part": "part",
+        "": lambda record: "answers" if record["ok"] else "fails",
+        "seconds": lambda record: f"{record['seconds']:.2f}",
+        "detail": "detail",
+    }
+    console.show_records([asdict(each) for each in tried], as_json, columns)
     if not all(t.ok for t in tried):
         raise typer.Exit(1)
 
@@ -36,7 +41,10 @@ def settings_test(
 @prices_app.command("list")
 def prices_list(as_json: Json = False) -> None:
     """List the prices; the longest name that a model's name begins with applies."""
-    _show(console.open_workspace().store.prices.all(), as_json)
+    prices = console.open_workspace().store.prices.all()
+    records = [{"model": name, "asked": asked, "answered": told} for name, (asked, told) in sorted(prices.items())]
+    columns = {"model": "model", "Input $/M tokens": "asked", "Output $/M tokens": "answered"}
+    console.show_records(records, as_json, columns)
 
 
 @prices_app.command("set")
@@ -50,7 +58,7 @@ def prices_set(
     stored = console.open_workspace().store.prices
     before = stored.all()
     stored.put(before | {model.strip(): (input_price, output_price)}, before)
-    _show(stored.all(), as_json)
+    prices_list(as_json)
 
 
 @prices_app.command("remove")
@@ -61,10 +69,4 @@ def prices_remove(model: str, as_json: Json = False) -> None:
     if model not in before:
         raise UsageError(f"There is no price of '{model}': `ragviz prices list` shows all.")
     stored.put({name: pair for name, pair in before.items() if name != model}, before)
-    _show(stored.all(), as_json)
-
-
-def _show(prices: dict[str, tuple[float, float]], as_json: bool) -> None:
-    rows = [(name, *pair) for name, pair in sorted(prices.items())]
-    body = [{"model": name, "asked": input_price, "answered": output_price} for name, input_price, output_price in rows]
-    console.show(body, as_json, lambda: console.table(("model", "Input $/M tokens", "Output $/M tokens"), rows))
+    prices_list(as_json)

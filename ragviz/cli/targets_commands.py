@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from ragviz.cli import console, options
-from ragviz.cli.console import Json
+from ragviz.cli.options import Json, Yes
 from ragviz.core.endpoint_choices import PRESETS, Endpoint
 from ragviz.core.errors import Cancelled
 from ragviz.runs import listening
@@ -41,26 +41,19 @@ def targets_add(
 
 @targets_app.command("test")
 def targets_test(
-    name: str,
-    question: Annotated[str, typer.Option(help="What it is asked.")] = "",
-    as_json: Json = False,
+    name: str, question: Annotated[str, typer.Option(help="What it is asked.")] = "", as_json: Json = False
 ) -> None:
     """Ask a target one question: prints the request, the reply, and what is read from it."""
     workspace = console.open_workspace()
     tested = target_verbs.try_out(workspace, workspace.store.targets.get(name), question)
-    item = tested.item
+    item, reply = tested.item, tested.reply
 
     def draw() -> None:
-        reply = (
-            tested.reply if isinstance(tested.reply, str) else json.dumps(tested.reply, ensure_ascii=False, indent=2)
-        )
-        console.say(tested.request, "", *([reply] if tested.reply is not None else []))
+        said = reply if reply is None or isinstance(reply, str) else json.dumps(reply, ensure_ascii=False, indent=2)
+        console.say(tested.request, said)
         if not item.error:
             console.say(f"Answer: {item.answer}", "It abstains." if item.abstained else "")
-            rows = [
-                (n, each.id, each.document, each.score, console.line(each.text))
-                for n, each in enumerate(item.contexts, 1)
-            ]
+            rows = [(n, c.id, c.document, c.score, console.line(c.text)) for n, c in enumerate(item.contexts, 1)]
             console.table(("context", "id", "document", "score", "text"), rows)
 
     console.show(tested, as_json, draw)
@@ -71,30 +64,25 @@ def targets_test(
 @targets_app.command("list")
 def targets_list(as_json: Json = False) -> None:
     """List the targets."""
-    stored = console.open_workspace().store.targets.all()
-    rows = [(each.name, each.method, each.url, each.answer, each.contexts) for each in stored]
-    console.show(
-        [asdict(each) for each in stored],
-        as_json,
-        lambda: console.table(("target", "method", "address", "answer", "contexts"), rows),
-    )
+    records = [asdict(each) for each in console.open_workspace().store.targets.all()]
+    columns = {"target": "name", "method": "method", "address": "url", "answer": "answer", "contexts": "contexts"}
+    console.show_records(records, as_json, columns)
 
 
 @targets_app.command("presets")
 def targets_presets(as_json: Json = False) -> None:
     """List the services whose replies are known."""
-    rows = [(name, each.explanation, each.choices["url"]) for name, each in PRESETS.items()]
     body = {name: {"explanation": each.explanation, **each.choices} for name, each in PRESETS.items()}
+    rows = [(name, each["explanation"], each["url"]) for name, each in body.items()]
     console.show(body, as_json, lambda: console.table(("preset", "", "address"), rows))
 
 
 @targets_app.command("delete")
-def targets_delete(name: str, yes: Annotated[bool, typer.Option("--yes")] = False) -> None:
+def targets_delete(name: str, yes: Yes = False) -> None:
     """Delete a target; the runs that were recorded of it stay."""
     workspace = console.open_workspace()
-    target = workspace.store.targets.get(name)
-    console.confirm(f"Delete target '{target.name}'?", yes)
-    target_verbs.delete(workspace, target.name)
+    console.confirm(f"Delete target '{workspace.store.targets.get(name).name}'?", yes)
+    target_verbs.delete(workspace, name)
 
 
 def listen(
@@ -103,9 +91,7 @@ def listen(
     share: Annotated[float, typer.Option(min=0.0, max=1.0, help="Of the traces that is kept.")] = 1.0,
     most: Annotated[int, typer.Option(min=1, help="Items after which listening ends.")] = 10_000,
     corpus: Annotated[str, typer.Option(help="The documents it answers from; default: none.")] = "",
-    daily: Annotated[
-        float | None, typer.Option(min=0.0, help="Judge what arrives, for at most so many dollars a day.")
-    ] = None,
+    daily: Annotated[float | None, typer.Option(min=0.0, help="Judge what arrives: most dollars a day.")] = None,
 ) -> None:
     """Keep real traffic: takes traces over OTLP (HTTP) until Ctrl-C; what is asked, read and answered becomes a run.
 

@@ -10,7 +10,7 @@ import typer
 
 from ragviz.analysis import risk_coverage
 from ragviz.cli import console
-from ragviz.cli.console import Json
+from ragviz.cli.options import Json, RunName
 from ragviz.core.errors import UsageError
 from ragviz.runs import judgements, searched_again
 from ragviz.runs import what_if_of_run as what_ifs
@@ -20,7 +20,7 @@ TITLES = {"recall": "Recall", "precision": "Precision", "f1": "F1", "mrr": "MRR"
 
 
 def what_if(
-    run_name: Annotated[str, typer.Argument(metavar="RUN")],
+    run_name: RunName,
     k: Annotated[int | None, typer.Option("-k", help="Chunks kept; default: the run's.")] = None,
     constant: Annotated[int | None, typer.Option("--rrf-constant", help="Of a hybrid run; default: the run's.")] = None,
     threshold: Annotated[float | None, typer.Option(help="Keep only chunks that score at least this.")] = None,
@@ -35,7 +35,8 @@ def what_if(
     Also: wrong answers against refusals (risk–coverage). All is read off stored rankings; another RRF constant and
     --exact search once, without answering or judging.
     """
-    by = cast("risk_coverage.Confidence", console.one_of("confidence", confidence, risk_coverage.CONFIDENCES))
+    console.one_of("confidence", confidence, risk_coverage.CONFIDENCES)
+    by = cast("risk_coverage.Confidence", confidence)
     if not 0 <= risk <= 1:
         raise UsageError(f"A risk of {risk} is no share of answers: give 0 to 1.")
     workspace = console.open_workspace()

@@ -342,12 +342,20 @@ class Project(Shown):
 
         """
         question_set = self.workspace.store.sets.get(questions)
-        side = experiment_verbs.side_asked(question_set, split)
         picks = list(cells) or grid.crossed(values)
-        planned = grid.planned(self.workspace, question_set, picks, split=side, metrics=metrics, judge=judge, seed=seed)
-        planned, baseline = experiment_verbs.with_baseline(self.workspace, name, question_set, planned, baseline)
-        rule = experiment_verbs.rule_of(
-            planned, primary=primary, minimum_effect=minimum_effect, baseline=baseline, guardrails=guardrails
+        planned, rule, side = experiment_verbs.planned(
+            self.workspace,
+            name,
+            question_set,
+            picks,
+            split=split,
+            primary=primary,
+            minimum_effect=minimum_effect,
+            baseline=baseline,
+            guardrails=guardrails,
+            metrics=metrics,
+            judge=judge,
+            seed=seed,
         )
         self._do(experiment_verbs.sweep(self.workspace, name, question_set, planned, rule, side, budget))
         return self.open_experiment(name)

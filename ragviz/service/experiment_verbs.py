@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from ragviz.core.configuration import Run
 from ragviz.core.errors import UsageError
@@ -58,14 +59,36 @@ def repeatable(workspace: Workspace, corpus_id: str) -> list[Run]:
     return [run for run in runs if run.knows.again and run.knows.first_k and run.provenance["index_config"]]
 
 
-def rule_of(
-    planned: Planned, *, primary: str, minimum_effect: float | None, baseline: str, guardrails: Sequence[str]
-) -> ExperimentRule:
-    """Return the rule of an experiment; `guardrails` are as "tokens=1.5x". Raises as `declaring.rule_of`."""
-    read = [declaring.read_guardrail(text) for text in guardrails]
-    return declaring.rule_of(
-        planned, primary=primary, minimum_effect=minimum_effect, baseline=baseline, guardrails=read
+def planned(
+    workspace: Workspace,
+    name: str,
+    question_set: QuestionSet,
+    picks: Sequence[grid.Pick],
+    *,
+    split: str | None = None,
+    primary: str = "",
+    minimum_effect: float | None = None,
+    baseline: str = "",
+    guardrails: Sequence[str] = (),
+    **common: Any,
+) -> tuple[Planned, ExperimentRule, str]:
+    """Return the cells of the experiment `name`, its rule, and the side that it asks.
+
+    `picks` are values of choices, `common` what all cells share: metrics, judge, seed; `guardrails` are as
+    "tokens=1.5x".
+
+    Raises:
+        UsageError: as `side_asked`, `grid.planned` and `declaring.rule_of`.
+
+    """
+    side = side_asked(question_set, split)
+    cells = grid.planned(workspace, question_set, picks, split=side, **common)
+    cells, baseline = with_baseline(workspace, name, question_set, cells, baseline)
+    limits = [declaring.read_guardrail(text) for text in guardrails]
+    rule = declaring.rule_of(
+        cells, primary=primary, minimum_effect=minimum_effect, baseline=baseline, guardrails=limits
     )
+    return cells, rule, side
 
 
 def sweep(
