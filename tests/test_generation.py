@@ -4,7 +4,7 @@ import json
 import math
 import re
 from collections import Counter
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import pytest
 
@@ -110,6 +110,7 @@ def test_a_plan_is_drawn_before_anything_is_made(workspace, server):
 
 def test_quotas_are_met_and_counted(workspace):
     made = facts(workspace, kinds={"fact": 6, "number": 3, "unanswerable": 2}, styles={"colleague": 8, "keywords": 3})
+    assert json.loads(json.dumps(asdict(made)))["reasons"] == made.reasons, "it is the result of a job"
     assert (made.proposed, made.usable, made.limit, made.short) == (11, 11, 11, {})
     kept = [question for question in questions_of(workspace) if question.asked]
     assert Counter(question.type for question in kept) == {"fact": 6, "number": 3, "unanswerable": 2}

@@ -318,7 +318,7 @@ def _result(
         usable=shown.exist,
         limit=shown.planned,
         short={row["type"]: row["missing"] for row in shown.types if row["missing"]},
-        reasons=plan_record.rejected(questions, [record.generator]),
+        reasons=dict(plan_record.rejected(questions, [record.generator])),
         unverified=sum(row["unverified"] for row in shown.types) if verify else 0,
         nothing=shown.nothing,
         barren=drawn.barren,
