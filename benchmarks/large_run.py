@@ -72,18 +72,25 @@ def paragraph(n: int) -> str:
     return f"The {WORDS[n % 10]} {n} was built in {1900 + n % 120}. It moves {n * 7 % 997} litres a minute in hall {n}."
 
 
-def made(workspace: Workspace, count: int, names: Sequence[str] = RUNS) -> None:
-    """Store the corpus, an index's row, the questions and the runs."""
-    store = workspace.store
-    corpus, texts = store.corpora.add("large"), [paragraph(n) for n in range(count)]
+def add_documents(workspace: Workspace, corpus_id: str, texts: Sequence[str]) -> list[tuple[str, int, int]]:
+    """Store documents of these paragraphs; return document, start and end of each paragraph."""
     cuts = list[tuple[str, int, int]]()
-    for place in range(0, count, PARAGRAPHS):
+    for place in range(0, len(texts), PARAGRAPHS):
         name, text = f"document-{place // PARAGRAPHS:05d}.md", "\n\n".join(texts[place : place + PARAGRAPHS])
         document_id, start = Document.make_id(name, text), 0
-        store.documents.add(corpus.id, Document(document_id, name, text, (), "en", "text/markdown", name, len(text)))
+        document = Document(document_id, name, text, (), "en", "text/markdown", name, len(text))
+        workspace.store.documents.add(corpus_id, document)
         for part in texts[place : place + PARAGRAPHS]:
             cuts.append((document_id, start, start + len(part)))
             start += len(part) + 2
+    return cuts
+
+
+def made(workspace: Workspace, count: int, names: Sequence[str] = RUNS) -> None:
+    """Store the corpus, an index's row, the questions and the runs."""
+    store = workspace.store
+    corpus = store.corpora.add("large")
+    cuts = add_documents(workspace, corpus.id, [paragraph(n) for n in range(count)])
     index = store.indexes.add(corpus.id, "cuts", IndexConfig(embedder=""))
     store.indexes.set_status(index.id, "ready")
     questions = [question(n, cut) for n, cut in enumerate(cuts)]
@@ -254,12 +261,17 @@ def files_seconds(workspace: Workspace) -> float:
     return round(time.perf_counter() - began, 1)
 
 
-def opened(home: Path, count: int, names: Sequence[str] = RUNS) -> Workspace:
-    """Open the home, with the runs in it; they are made where they are not there yet."""
+def empty(home: Path) -> Workspace:
+    """Open a home by itself, whatever the environment configures."""
     for name in [name for name in os.environ if name.startswith(("OPENAI_", "ELASTICSEARCH_", "RAGVIZ_"))]:
         del os.environ[name]
     os.environ |= {"RAGVIZ_HOME": str(home), "RAGVIZ_DATABASE_URL": sqlite_url(home / "ragviz.db")}
-    workspace = open_workspace()
+    return open_workspace()
+
+
+def opened(home: Path, count: int, names: Sequence[str] = RUNS) -> Workspace:
+    """Open the home, with the runs in it; they are made where they are not there yet."""
+    workspace = empty(home)
     if workspace.store.runs.find(names[-1]) is None:
         made(workspace, count, names)
     return workspace

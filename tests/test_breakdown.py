@@ -51,7 +51,7 @@ SCORES = {
 @pytest.fixture
 def parts():
     summary = summarise(RESULTS, QUESTIONS, k=3, depth=9)
-    return {(part.by, part.name): part for part in breakdown(summary, SCORES, QUESTIONS, DOCUMENTS)}
+    return {(part.by, part.name): part for part in breakdown(summary, SCORES, QUESTIONS, DOCUMENTS).slices()}
 
 
 def test_by_hand(parts):

@@ -95,7 +95,7 @@ def run_cases():
 @pytest.fixture
 def slices():
     summary = summarise(RESULTS, QUESTIONS, k=2, depth=3)
-    return breakdown(summary, SCORES, QUESTIONS, {q.id: documents_of(q, NAMES) for q in QUESTIONS})
+    return breakdown(summary, SCORES, QUESTIONS, {q.id: documents_of(q, NAMES) for q in QUESTIONS}).slices()
 
 
 @pytest.fixture

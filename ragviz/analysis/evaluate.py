@@ -253,6 +253,37 @@ def part_title(part: Slice) -> str:
     return PART_TITLES.get(part.by, {}).get(part.name, part.name)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Breakdown:
+    """The parts of a run's questions, and what is measured of each question: a part's means are computed when asked.
+
+    `parts` are (part, name, rows of its questions). `values` (questions, metrics) are NaN for none; `statuses` maps the
+    metrics to the status of each row that has one; `missed` (questions,) are those ranked and not found to the depth.
+    """
+
+    parts: tuple[tuple[Part, str, Sequence[int]], ...]
+    values: Floats
+    statuses: Mapping[str, Mapping[int, str]]
+    missed: NDArray[np.bool_]
+    clusters: Clusters
+    seed: int
+
+    def slices(self, first: int = 0, end: int | None = None) -> list[Slice]:
+        """Return every mean over the parts from `first` to before `end` (default: all), each with its n and interval.
+
+        To estimate 10,000 parts takes seconds.
+        """
+        found = []
+        for by, name, rows in self.parts[first:end]:
+            means = _estimates(self.values[rows], self.clusters.take(rows), self.seed)
+            metrics = {
+                metric: Scored(estimate, Counter(column[row] for row in rows if row in column))
+                for (metric, column), estimate in zip(self.statuses.items(), means, strict=True)
+            }
+            found.append(Slice(by, name, len(rows), int(self.missed[rows].sum()), metrics))
+        return found
+
+
 def breakdown(
     summary: Summary,
     scores: Mapping[str, Mapping[str, Score]],
@@ -262,10 +293,8 @@ def breakdown(
     seed: int = 0,
     names: Collection[str] | None = None,
     by: Collection[Part] = PARTS,
-) -> list[Slice]:
-    """Compute every mean over all questions, per kind, type, style and document, each with its n and interval.
-
-    With `names` only of these metrics, with `by` only these parts: resampling 10,000 questions takes half a second.
+) -> Breakdown:
+    """Divide all questions by kind, type, style and document; with `names` only these metrics, with `by` these parts.
 
     `scores` are those of answers, by metric and question id; `documents` names those that hold the evidence of each
     question: a question with evidence in two counts in both, one without evidence in none. One without a type is in no
@@ -273,67 +302,63 @@ def breakdown(
     the mean of recall, the worst first, then by name.
     """
     values, statuses = _values(summary, scores, questions)
-    at, unknown = list(statuses), np.full(len(questions), np.nan)
-    recall = values[:, at.index(by_recall)] if (by_recall := label("recall", summary.k)) in at else unknown
     kept = [column for column, name in enumerate(statuses) if names is None or name in names]
-    statuses = {name: column for name, column in statuses.items() if names is None or name in names}
-    values = values[:, kept]
     rows = {question.id: row for row, question in enumerate(questions)}
-    clusters = document_clusters(questions)
-    missed = {question_id for question_id, rank in zip(summary.question_ids, summary.ranks, strict=True) if not rank}
-
-    def slice_of(by: Part, name: str, ids: Sequence[str]) -> Slice:
-        places = [rows[question_id] for question_id in ids]
-        means = _estimates(values[places], clusters.take(places), seed)
-        metrics = {
-            metric: Scored(estimate, Counter(column[place] for place in places if place in column))
-            for (metric, column), estimate in zip(statuses.items(), means, strict=True)
-        }
-        return Slice(by, name, len(ids), sum(question_id in missed for question_id in ids), metrics)
-
+    missed = np.zeros(len(questions), dtype=np.bool_)
+    missed[[rows[question_id] for question_id in summary.question_ids]] = summary.ranks == 0
+    parts: list[tuple[Part, str, Sequence[int]]] = [("all", "", range(len(questions)))] if "all" in by else []
     declared: dict[Part, Iterable[str]] = {"kind": KINDS, "type": TYPES, "style": STYLES}
-    named = {
-        part: _grouped(of, [(getattr(question, part), question.id) for question in questions])
-        for part, of in declared.items()
-    }
-    held = [(name, q.id) for q in questions for name in dict.fromkeys(documents.get(q.id, ()))]
-    by_name = _grouped([name for name, _ in held], held)
+    for part in [each for each in declared if each in by]:
+        groups: dict[str, list[int]] = {name: [] for name in declared[part]}
+        for row, question in enumerate(questions):
+            if (name := getattr(question, part)) in groups:
+                groups[name].append(row)
+        parts += [(part, name, own) for name, own in groups.items() if own]
+    if "document" in by:
+        parts += [("document", *each) for each in _by_document(summary, questions, documents)]
+    return Breakdown(
+        tuple(parts),
+        values[:, kept],
+        {name: column for place, (name, column) in enumerate(statuses.items()) if place in kept},
+        missed,
+        document_clusters(questions),
+        seed,
+    )
+
+
+def _by_document(
+    summary: Summary, questions: Sequence[Question], documents: Mapping[str, Sequence[str]]
+) -> list[tuple[str, list[int]]]:
+    """Return the rows of the questions of every document by its name, that with the worst mean of recall first."""
+    rows: dict[str, list[int]] = {}
+    for row, question in enumerate(questions):
+        for name in dict.fromkeys(documents.get(question.id, ())):
+            rows.setdefault(name, []).append(row)
+    found = summary.scores.get(label("recall", summary.k), ())
+    recall = dict(zip(summary.question_ids, map(float, found), strict=False))
 
     def worst_first(name: str) -> tuple[float, str]:
-        found = recall[[rows[question_id] for question_id in by_name[name]]]
-        return round(float(found[np.isfinite(found)].mean()), 12) if np.isfinite(found).any() else 0.0, name
+        own = [recall[i] for row in rows[name] if (i := questions[row].id) in recall]
+        return round(sum(own) / len(own), 12) if own else 0.0, name
 
-    parts: list[tuple[Part, str, list[str]]] = [("all", "", list(rows))]
-    parts += [(part, name, ids) for part, groups in named.items() for name, ids in groups.items() if ids]
-    parts += [("document", name, by_name[name]) for name in sorted(by_name, key=worst_first)]
-    return [slice_of(*part) for part in parts if part[0] in by]
-
-
-def _grouped(names: Iterable[str], pairs: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
-    """Return the ids of (name, id) by name, in the order of `names`; those of other names are left out."""
-    groups: dict[str, list[str]] = {name: [] for name in names}
-    for name, question_id in pairs:
-        if name in groups:
-            groups[name].append(question_id)
-    return groups
+    return [(name, rows[name]) for name in sorted(rows, key=worst_first)]
 
 
 def _values(
     summary: Summary, scores: Mapping[str, Mapping[str, Score]], questions: Sequence[Question]
-) -> tuple[Floats, dict[str, dict[int, str]]]:
+) -> tuple[Floats, dict[str, Mapping[int, str]]]:
     """Return every metric's values, (questions, metrics), NaN for none; and by metric the status of each row."""
     rows = {question.id: row for row, question in enumerate(questions)}
     ranked = [rows[question_id] for question_id in summary.question_ids]
     of_ranked = dict.fromkeys(rows.values(), "not_applicable") | dict.fromkeys(ranked, "ok")
     values = np.full((len(questions), len(summary.scores) + len(scores)), np.nan)
-    statuses: dict[str, dict[int, str]] = {}
+    statuses: dict[str, Mapping[int, str]] = {}
     for column, (name, numbers) in enumerate(summary.scores.items()):
         values[ranked, column] = numbers
         statuses[name] = of_ranked
     for column, (name, by_question) in enumerate(scores.items(), start=len(summary.scores)):
         by_row = {rows[question_id]: score for question_id, score in by_question.items() if question_id in rows}
-        for row, score in by_row.items():
-            values[row, column] = np.nan if score.value is None else score.value
+        values[list(by_row), column] = [np.nan if each.value is None else each.value for each in by_row.values()]
         statuses[name] = {row: score.status for row, score in by_row.items()}
     return values, statuses
 

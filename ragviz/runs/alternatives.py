@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
@@ -142,20 +142,14 @@ def whole_name(workspace: Workspace, name: str) -> str:
     return f"{name}:{workspace.settings.model}" if spec is not None and spec.asks and ":" not in name else name
 
 
-def asked_by(workspace: Workspace, current: Run) -> tuple[Question, ...]:
-    """Return the questions of a run with evidence, that as it is now where their set still has them.
-
-    To read them takes longest of all, so they can be kept from one call of `changes_of` to the next; raises as that.
-    """
-    check(current)
-    store = workspace.store
-    question_set = store.sets.find(current.config.questions)
-    now = {q.id: q for q in store.questions.all(question_set.id)} if question_set is not None else {}
+def asked_by(asked: Iterable[Question], now: Iterable[Question]) -> tuple[Question, ...]:
+    """Return the questions of a run with evidence, that as it is `now` where their set still has them."""
+    of_set = {question.id: question for question in now}
     return tuple(
         replace(question, evidence=new.evidence)
-        if (new := now.get(question.id)) is not None and new.query == question.query and new.evidence
+        if (new := of_set.get(question.id)) is not None and new.query == question.query and new.evidence
         else question
-        for question in store.rankings.questions(current.id)
+        for question in asked
         if question.evidence
     )
 
@@ -183,8 +177,12 @@ def changes_of(
             not exist, or cannot read the chunks of the index.
 
     """
-    config = current.config
-    asked = asked or asked_by(workspace, current)
+    check(current)
+    config, store = current.config, workspace.store
+    if asked is None:
+        question_set = store.sets.find(config.questions)
+        now = store.questions.all(question_set.id) if question_set else ()
+        asked = asked_by(store.rankings.questions(current.id), now)
     scene = _scene(workspace, current, asked)
     own = scene.own
     changes: list[Change] = []
@@ -310,18 +308,17 @@ def _scene(workspace: Workspace, current: Run, asked: Sequence[Question]) -> Sce
     """Return what changes are made from."""
     store = workspace.store
     indexes = tuple(info for info in store.indexes.all(current.corpus_id) if info.build)
-    documents = store.documents.all(current.corpus_id, replaced=True)
-    states: dict[str, State] = {}
-    for info in indexes:
-        indexed = set(info.documents)
-        hashed = corpus_hash(d for d in documents if d.id in indexed)
-        states[info.id] = (hashed, info.config.hash(), info.embedder_identity)
+    readable = store.documents.readable(current.corpus_id)
+    states = {
+        info.id: (corpus_hash(readable.intersection(info.documents)), info.config.hash(), info.embedder_identity)
+        for info in indexes
+    }
     runs = [run for run in store.runs.all(current.corpus_id) if run.status == "done" and run.id != current.id]
     ranked, identity = [run for run in runs if run.knows.ranking], current.provenance["identity"]
     same = tuple(run for run in ranked if run.provenance["identity"]["questions"] == identity["questions"])
     own = next((info for info in indexes if info.id == current.config.index), None)
-    now = corpus_hash(d for d in documents if d.status == "ok")
-    return Scene(current, questions_hash(asked), own, indexes, states, same, now, len(ranked) - len(same))
+    now, others = corpus_hash(readable), len(ranked) - len(same)
+    return Scene(current, questions_hash(asked), own, indexes, states, same, now, others)
 
 
 def _change(

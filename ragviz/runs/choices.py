@@ -249,10 +249,8 @@ def run_row(
 
     It has names for people, and `identity`, which makes the fingerprint: equal when the numbers must be equal.
     """
-    indexed = set(index.documents)
-    documents = [d for d in workspace.store.documents.all(index.corpus_id, replaced=True) if d.id in indexed]
     identity = {
-        "corpus": corpus_hash(documents),
+        "corpus": corpus_hash(workspace.store.documents.readable(index.corpus_id).intersection(index.documents)),
         "questions": questions_hash(questions),
         "index": index.config.hash(),
         "embedder": index.embedder_identity,
@@ -274,7 +272,7 @@ def run_row(
         "n": len(questions),
     }
     places = {span.document_id for q in questions for group in q.evidence for span in group if not span.stale}
-    if unindexed := sorted(places - indexed):
+    if unindexed := sorted(places.difference(index.documents)):
         names["unindexed"] = unindexed
     if config.split and (split := question_set.split):
         of = question_set.asked

@@ -49,7 +49,7 @@ def breakdown_of(workspace: Workspace, current: Run, k: int | None = None) -> li
     documents = {question.id: interchange.documents_of(question, names) for question in questions}
     summary = measurements.summary_of(workspace, current, k, curves=False)
     scores = measurements.scores_of(workspace, current)
-    return evaluate.breakdown(summary, scores, questions, documents, seed=current.config.seed)
+    return evaluate.breakdown(summary, scores, questions, documents, seed=current.config.seed).slices()
 
 
 def export_run(

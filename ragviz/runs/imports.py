@@ -361,8 +361,7 @@ def _ranked(workspace: Workspace, run: Run) -> Run:
     now = {question.id: question.evidence for question in store.questions.all(run.config.questions)}
     questions = store.rankings.questions(run.id)
     questions = [replace(question, evidence=now.get(question.id, question.evidence)) for question in questions]
-    files = [info for info in store.documents.all(run.corpus_id) if info.status == "ok"]
-    ids = {info.id for info in files}
+    ids = store.documents.readable(run.corpus_id)
     placed = {question.id for question in questions if any(_is_placed(each, ids) for each in question.evidence)}
     if placed:  # a passage is no evidence then; what says that a question without a reference has an answer stays
         questions = [q if q.id in placed or not q.answer.strip() else replace(q, evidence=()) for q in questions]
@@ -380,7 +379,7 @@ def _ranked(workspace: Workspace, run: Run) -> Run:
         of_groups, grades = found if question.id in placed else unknown
         measured.append((question, replace(result, gold=of_groups, grades=grades)))
     store.rankings.put_gold(run.id, measured)
-    identity = {"corpus": corpus_hash(files), "questions": questions_hash(questions)}
+    identity = {"corpus": corpus_hash(ids), "questions": questions_hash(questions)}
     identity |= {"metrics": choices.metrics_hash() if placed else ""}
     knows = run.provenance["knows"] | {"ranking": bool(placed)}
     store.runs.note(run.id, knows=knows, n=len(questions), identity=run.provenance["identity"] | identity)

@@ -24,6 +24,7 @@ from ragviz.retrieval import listwise, rerankers, search
 from ragviz.retrieval.reranking import Report
 from ragviz.runs import alternatives, contexts, overviews, running
 from ragviz.runs.alternatives import Change, Changes, Effort, changes_of
+from ragviz.runs.overviews import Overview
 from ragviz.stats.clusters import Clusters
 from ragviz.store.schema import Cuts, decoded, plain
 from ragviz.workspace import Workspace
@@ -268,10 +269,10 @@ def columns_of(
 ) -> Columns:
     """Read what is known of the changes of a run: of stored runs and replays; nothing is searched.
 
-    `measured` returns what a run measured, by default as `measured_by` reads it.
+    `measured` returns what a run measured, by default as the store has it.
     """
     changes = changes or changes_of(workspace, current)
-    measured = measured or partial(measured_by, workspace)
+    measured = measured or _stored(workspace)
     return Columns(current, changes, measured(current), _known(workspace, changes.changes, measured))
 
 
@@ -288,13 +289,16 @@ def _known(workspace: Workspace, some: Sequence[Change], measured: Callable[[Run
     return known
 
 
-def measured_by(workspace: Workspace, run: Run) -> Measured:
+def measured_by(run: Run, overview: Overview) -> Measured:
     """Return what a run measured, of its overview."""
-    overview = overviews.overview(workspace, run)
     took = run.provenance.get("reranking", {})
     milliseconds = 1000 * took["seconds"] / took["questions"] if took.get("questions") else None
     clusters = overview.summary.clusters
     return Measured(overview.summary.ranks, overview.tokens, milliseconds, clusters, overview.reach)
+
+
+def _stored(workspace: Workspace) -> Callable[[Run], Measured]:
+    return lambda run: measured_by(run, overviews.overview(workspace, run))
 
 
 def rescue(columns: Columns, k: int) -> rescuing.Rescue:
@@ -360,7 +364,7 @@ def combination(
 
     A larger k or budget takes no part, which only adds what is read, and neither does what was paid for.
     """
-    measured = measured or partial(measured_by, workspace)
+    measured = measured or _stored(workspace)
     singles = [
         row
         for kind in alternatives.DIMENSIONS

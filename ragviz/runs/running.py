@@ -30,7 +30,7 @@ from ragviz.store.transactions import Kind, label
 from ragviz.targets.targets import TARGETS, check_models, target_of
 from ragviz.workspace import Workspace
 
-BATCH = 100
+BATCH = 1_000
 """Questions that are retrieved and stored together, at most."""
 FIRST_BATCH = 10
 """Questions of the first batch; the next are larger, unless a slow retriever would report too rarely."""

@@ -48,8 +48,8 @@ def index_of(workspace: Workspace, current: Run) -> IndexInfo | None:
         return None
     if (info.built or 0.0) <= current.created:
         return info
-    indexed, identity = set(info.documents), current.provenance["identity"]
-    state = corpus_hash(d for d in store.documents.all(current.corpus_id, replaced=True) if d.id in indexed)
+    state = corpus_hash(store.documents.readable(current.corpus_id).intersection(info.documents))
+    identity = current.provenance["identity"]
     before = identity["corpus"], identity["index"], identity["embedder"]
     return info if (state, info.config.hash(), info.embedder_identity) == before else None
 

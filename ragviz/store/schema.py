@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import json
+import zlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, is_dataclass, replace
 from functools import cache as cached
@@ -32,7 +33,7 @@ from sqlalchemy.engine import Row
 from ragviz.core.call import Paid
 from ragviz.core.configuration import IndexInfo, Run
 from ragviz.core.digests import digest
-from ragviz.core.document import Corpus, Document, DocumentInfo, Evidence, Span
+from ragviz.core.document import Corpus, Document, Evidence, Span
 from ragviz.core.endpoint_choices import Endpoint
 from ragviz.core.experiment import Cell, Experiment
 from ragviz.core.job import Job
@@ -69,6 +70,25 @@ class Json(sa.TypeDecorator[Any]):
     def process_result_value(self, value: str | None, dialect: sa.Dialect) -> Any:
         """Decode a value."""
         return None if value is None else decoded(self.kind, json.loads(value))
+
+
+class Long(str):
+    """Text that is stored compressed: JSON with the same names again and again."""
+
+
+class Compressed(sa.TypeDecorator[str]):
+    """Text as the bytes of zlib."""
+
+    impl = sa.LargeBinary
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: sa.Dialect) -> bytes | None:
+        """Encode a text."""
+        return None if value is None else zlib.compress(str(storable(value)).encode())
+
+    def process_result_value(self, value: bytes | None, dialect: sa.Dialect) -> str | None:
+        """Decode a text."""
+        return None if value is None else zlib.decompress(value).decode()
 
 
 def plain(value: Any) -> Any:
@@ -122,7 +142,7 @@ def _of_tuple(of: tuple[Any, ...]) -> Callable[[Any], Any]:
     return lambda value: tuple(each if each is None else make(each) for make, each in zip(kinds, value, strict=False))
 
 
-_TYPES = {str: sa.Text, int: sa.BigInteger, float: sa.Float, bool: sa.Boolean, bytes: sa.LargeBinary}
+_TYPES = {str: sa.Text, int: sa.BigInteger, float: sa.Float, bool: sa.Boolean, bytes: sa.LargeBinary, Long: Compressed}
 
 
 def _column(name: str, kind: Any, *, key: bool, unique: bool) -> sa.Column[Any]:
@@ -191,11 +211,11 @@ runs = _table("runs", "id", "corpus_id", record=Run, unique="name")
 former_names = _table("former_names", "name", "run_id", name=str, run_id=str)
 # The means of a run, and what its first screen shows, as of a count of its changes.
 summaries = _table("summaries", "run_id", revision=int, version=str, body=Any, overview=Any)
-# `chunks` are their numbers in the run, uint32; `scores` are float64.
-results = _table("results", "run_id question_id", position=int, question=str, chunks=bytes, scores=bytes, gold=Any)
+# `chunks` are their numbers in the run, uint32; `scores` are float32 where these hold them exactly, else float64.
+results = _table("results", "run_id question_id", position=int, question=Long, chunks=bytes, scores=bytes, gold=Any)
 # The ids of a run's chunks, in blocks: of the chunks from the number `first` on.
 run_chunks = _table("run_chunks", "run_id first", first=int, ids=bytes)
-judgements = _table("judgements", "run_id question_id", failed=bool, body=str)
+judgements = _table("judgements", "run_id question_id", failed=bool, body=Long)
 scores = _table("scores", "run_id question_id metric", record=Score)
 payments = _table("payments", "owner_id", record=Paid)
 prices = _table("prices", "model", model=str, input=float, output=float)
@@ -233,9 +253,9 @@ def _names_of(kind: type) -> tuple[str, ...]:
     return tuple(field.name for field in fields(kind))
 
 
-def corpus_hash(documents: Iterable[DocumentInfo]) -> str:
-    """Return the digest of a corpus's readable documents, in any order."""
-    return digest(*sorted(d.id for d in documents if d.status == "ok"))
+def corpus_hash(readable: Iterable[str]) -> str:
+    """Return the digest of a corpus by the ids of its readable documents, in any order."""
+    return digest(*sorted(readable))
 
 
 def questions_hash(questions: Iterable[Question]) -> str:

@@ -88,6 +88,12 @@ class StoredDocuments(Repository):
             query = query.where(schema.documents.c.status.not_in(NO_FILES))
         return [_info(row) for row in self._rows(query)]
 
+    def readable(self, corpus_id: str) -> set[str]:
+        """Return the ids of the readable files of a corpus."""
+        table = schema.documents.c
+        rows = self._rows(sa.select(table.id).where(table.corpus_id == corpus_id, table.status == "ok"))
+        return {row.id for row in rows}
+
     def names(self, corpus_id: str, ids: Sequence[str] | None = None) -> dict[str, str]:
         """Return the names of the documents of a corpus (or of some of them) by id.
 

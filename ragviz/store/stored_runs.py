@@ -7,6 +7,7 @@ import time
 import zlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
+from itertools import islice
 from typing import Any, Literal
 
 import sqlalchemy as sa
@@ -327,8 +328,13 @@ class StoredRankings(Repository):
     """The rankings of all runs, with the questions as they were asked and their gold chunks.
 
     A run numbers its chunks as they come: their ids are stored once, in blocks that are only added to. A ranking is the
-    numbers of its chunks (4 bytes each) and their scores (8 bytes each): 600 bytes for 50 chunks.
+    numbers of its chunks (4 bytes each) and their scores (4 or 8 bytes each): 400 or 600 bytes for 50 chunks.
     """
+
+    def __init__(self, transactions: Transactions) -> None:
+        """Know of no run's numbers yet."""
+        super().__init__(transactions)
+        self._numbers: tuple[str, dict[str, int]] = "", {}
 
     @repeated
     def put(self, run_id: str, results: Sequence[tuple[int, Question, Retrieved]]) -> None:
@@ -337,7 +343,7 @@ class StoredRankings(Repository):
         An existing result of a question stays, because its answer may rest on it.
         """
         with self._transactions.changing(run_id, "run") as connection:
-            _write(connection, run_id, results)
+            self._write(connection, run_id, results)
 
     @repeated
     def replace(self, run_id: str, results: Sequence[tuple[int, Question, Retrieved]]) -> None:
@@ -345,7 +351,42 @@ class StoredRankings(Repository):
         with self._transactions.changing(run_id, "run") as connection:
             for table in (schema.results, schema.judgements, schema.scores):
                 delete_of(connection, table, table.c.run_id == run_id, [question.id for _, question, _ in results])
-            _write(connection, run_id, results)
+            self._write(connection, run_id, results)
+
+    def _write(self, connection: Connection, run_id: str, results: Sequence[tuple[int, Question, Retrieved]]) -> None:
+        """Write results that are not there yet; the caller has counted a change: nobody else numbers chunks.
+
+        The numbers are remembered: they never change, and to read all of them takes longer than to write.
+        """
+        import numpy as np
+
+        known_run, numbers = self._numbers
+        numbers = numbers if known_run == run_id else {}
+        self._numbers = "", {}  # until this is written
+        for chunk_id in chunk_ids(connection, run_id, len(numbers)):
+            numbers[chunk_id] = len(numbers)
+        first = len(numbers)
+        for _, _, result in results:
+            for chunk_id in result.ranking.ids:
+                numbers.setdefault(chunk_id, len(numbers))
+        if new := list(islice(numbers, first, None)):
+            ids = zlib.compress(json.dumps(new).encode())
+            connection.execute(schema.run_chunks.insert().values(run_id=run_id, first=first, ids=ids))
+        rows: list[dict[str, Any]] = [
+            {
+                "run_id": run_id,
+                "question_id": question.id,
+                "position": position,
+                "question": schema.question_to_json(question),
+                "chunks": np.array([numbers[i] for i in result.ranking.ids], "<u4").tobytes(),
+                "scores": _packed(result.ranking.scores),
+                "gold": {"groups": result.gold, "grades": result.grades},
+            }
+            for position, question, result in results
+        ]
+        insert_missing(connection, schema.results, rows)
+        mention(connection, run_id, documents_in([question for _, question, _ in results], new))
+        self._numbers = run_id, numbers
 
     @repeated
     def put_gold(self, run_id: str, results: Sequence[tuple[Question, Retrieved]]) -> None:
@@ -390,7 +431,7 @@ class StoredRankings(Repository):
                 row.question_id,
                 Ranking(
                     tuple(ids[np.frombuffer(row.chunks, "<u4")].tolist()),
-                    tuple(np.frombuffer(row.scores, "<f8").tolist()),
+                    tuple(np.frombuffer(row.scores, "<f4" if len(row.scores) == len(row.chunks) else "<f8").tolist()),
                 ),
                 tuple(map(tuple, row.gold["groups"])),
                 row.gold["grades"],
@@ -405,37 +446,21 @@ class StoredRankings(Repository):
         return [schema.question_from_json(row.question) for row in rows]
 
 
-def chunk_ids(connection: Connection, run_id: str) -> list[str]:
-    """Return the ids of the chunks that a run's rankings name; a chunk's number is its place here."""
+def chunk_ids(connection: Connection, run_id: str, first: int = 0) -> list[str]:
+    """Return the ids of the chunks that a run's rankings name, from number `first` on, where a block begins.
+
+    A chunk's number is its place among all.
+    """
     table = schema.run_chunks.c
-    blocks = connection.execute(sa.select(table.ids).where(table.run_id == run_id).order_by(table.first)).scalars()
-    return [chunk_id for block in blocks for chunk_id in json.loads(zlib.decompress(block))]
+    query = sa.select(table.ids).where(table.run_id == run_id, table.first >= first).order_by(table.first)
+    return [i for block in connection.execute(query).scalars() for i in json.loads(zlib.decompress(block))]
 
 
-def _write(connection: Connection, run_id: str, results: Sequence[tuple[int, Question, Retrieved]]) -> None:
-    """Write results that are not there yet; the caller has counted a change, so that nobody else numbers chunks."""
+def _packed(scores: Sequence[float]) -> bytes:
+    """Return scores as float32 where that changes none of them, as those of Tantivy and NumPy, else as float64."""
     import numpy as np
 
-    numbers = {chunk_id: number for number, chunk_id in enumerate(chunk_ids(connection, run_id))}
-    first = len(numbers)
-    for _, _, result in results:
-        for chunk_id in result.ranking.ids:
-            numbers.setdefault(chunk_id, len(numbers))
-    new = list(numbers)[first:]
-    if new:
-        ids = zlib.compress(json.dumps(new).encode())
-        connection.execute(schema.run_chunks.insert().values(run_id=run_id, first=first, ids=ids))
-    rows: list[dict[str, Any]] = [
-        {
-            "run_id": run_id,
-            "question_id": question.id,
-            "position": position,
-            "question": schema.question_to_json(question),
-            "chunks": np.array([numbers[i] for i in result.ranking.ids], "<u4").tobytes(),
-            "scores": np.array(result.ranking.scores, "<f8").tobytes(),
-            "gold": {"groups": result.gold, "grades": result.grades},
-        }
-        for position, question, result in results
-    ]
-    insert_missing(connection, schema.results, rows)
-    mention(connection, run_id, documents_in([question for _, question, _ in results], new))
+    whole = np.array(scores, "<f8")
+    with np.errstate(over="ignore"):
+        half = whole.astype("<f4")
+    return half.tobytes() if (half == whole).all() else whole.tobytes()

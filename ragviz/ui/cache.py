@@ -15,7 +15,7 @@ import streamlit as st
 
 from ragviz.analysis import evaluate
 from ragviz.analysis.compare import Comparison
-from ragviz.analysis.evaluate import Band, Slice, Summary
+from ragviz.analysis.evaluate import Band, Breakdown, Summary
 from ragviz.analysis.pooled import Pooled
 from ragviz.analysis.rescue import Rescue
 from ragviz.analysis.run_verdict import Losses
@@ -169,8 +169,8 @@ def documents_of(run: Run) -> dict[str, Sequence[str]]:
 
 
 @kept(64, "Measuring by kind and document", also=_corpus)
-def breakdown(run: Run, k: int, by: tuple[evaluate.Part, ...], names: tuple[str, ...] | None = None) -> list[Slice]:
-    """Return means of a run at `k` over the parts `by`: of the metrics `names` ("recall@3", "faithfulness"), or all."""
+def breakdown(run: Run, k: int, by: tuple[evaluate.Part, ...], names: tuple[str, ...] | None = None) -> Breakdown:
+    """Divide a run at `k` into the parts `by`: of the metrics `names` ("recall@3", "faithfulness"), or all."""
     shown = [name for name in judgement(run).metrics if names is None or name in names]
     return evaluate.breakdown(
         summary(run, k),
@@ -336,7 +336,9 @@ def _changes(run: Run) -> alternatives.Changes:
 
 @kept(16, also=lambda run: (run.config.questions,))
 def _asked(run: Run) -> tuple[Question, ...]:
-    return alternatives.asked_by(workspace(), run)
+    question_set = workspace().store.sets.find(run.config.questions)
+    now = questions_in(question_set) if question_set else ()
+    return alternatives.asked_by(questions(run).values(), now)
 
 
 @kept(16, "Reading the other runs", also=_replayed_with)
@@ -346,7 +348,7 @@ def _replay_columns(run: Run, held: frozenset[str]) -> replays.Columns:
 
 @kept(64)
 def _measured(run: Run) -> replays.Measured:
-    return replays.measured_by(workspace(), run)
+    return replays.measured_by(run, overview(run))
 
 
 @kept(64, also=_replayed_with)

@@ -82,6 +82,8 @@ FILTERS = ("rank", "document", "kind", "type", "style", "outcome", "cause", "res
 """Parameters of the address that filter the questions of a run."""
 BECAME = ("rank", "outcome", "cause", "rescued", "broken", "score")
 """Filters by what became of a question: one of them may contradict another."""
+PAGE = 1_000
+"""Questions on a page of the list: 10,000 are 2 MB for a browser."""
 ANCHOR = "questions-shown"
 """Id of the element at the head of the list."""
 CASE = "inspect"
@@ -116,7 +118,7 @@ def _question_rows(run: Run, k: int, metric: str) -> pd.DataFrame:
     places = {question_id: place for place, question_id in enumerate(measured.question_ids)}
     ranks = [int(measured.ranks[places[i]]) if i in places else None for i in ids]
     recall = measured.scores.get(f"recall@{k}")
-    kinds = ["" if measurements.unranked_words(run) else questions[i].kind for i in ids]
+    kinds = [""] * len(ids) if measurements.unranked_words(run) else [questions[i].kind for i in ids]
     outcome_keys = [outcomes.outcome_of(rank, k, kind) for rank, kind in zip(ranks, kinds, strict=True)]
     titles = {outcome: outcomes.title(outcome, k, run.config.depth) for outcome in outcomes.OUTCOMES}
     rows = pd.DataFrame({"Question": [questions[i].text for i in ids]})
@@ -363,9 +365,10 @@ def _table(run: Run, rows: pd.DataFrame, shown: pd.DataFrame, k: int, above: Any
     columns |= {"Rank": table.number(50, help=rank), f"Recall@{k}": table.bar()}
     if metric := metric_of(run):
         columns[ANSWER_METRICS[metric].title] = table.bar(125)
+    first, end = table.page(len(ids), PAGE, "rows")
     table.draw(
-        shown, "asked", alt="Questions, the worst first", above=above, file=f"{run.name}-questions",
-        saved=lambda: whole, columns=columns, among=ids, turn=key, opened=opened, most=8, empty="–",
+        shown[first:end], "asked", alt="Questions, the worst first", above=above, file=f"{run.name}-questions",
+        saved=lambda: whole, columns=columns, among=ids[first:end], turn=key, opened=opened, most=8, empty="–",
     )  # fmt: skip
 
 

@@ -20,6 +20,8 @@ from ragviz.text.markup import plain, without_middle
 from ragviz.ui import address, cache, question_table
 from ragviz.ui.kit import figure, heading, notices, table, tiles
 
+PARTS = 100
+"""Parts of the questions on a page of their table."""
 SHOWN_MISSES = 5
 """Questions whose miss another chunk makes good that are listed at first."""
 
@@ -115,14 +117,16 @@ def slices_table(run: Run, summary: Summary, key: str) -> None:
                 format_func=lambda name: title_of(labels[name]),
             )  # fmt: skip
     label = labels[name or "recall"]
-    parts = cache.breakdown(run, summary.k, offered[by][1], (label,))
+    divided = cache.breakdown(run, summary.k, offered[by][1], (label,))
     column = "Evidence or document" if by == "document" else offered[by][0]
-    rows = slice_rows(parts, label, summary.depth, column)
+    shown = divided.slices(*table.page(len(divided.parts), PARTS, "parts"))
+    rows = slice_rows(shown, label, summary.depth, column)
     table.draw(
         rows.assign(**{column: [without_middle(name, 32) for name in rows[column]]}), "by-document",
-        alt="A metric by kind and document", above=above, file=f"{run.name}-per-{by}", saved=lambda: rows, most=8,
+        alt="A metric by kind and document", above=above, file=f"{run.name}-per-{by}", most=8,
+        saved=lambda: slice_rows(divided.slices(), label, summary.depth, column),
         columns={column: 176, "95 % CI": 82, "n": 35, "Questions": 66, title_of(label): table.bar(80)},
-        among=parts, turn=f"{by}-{key}", opened=question_table.list_part, closed=lambda: question_table.list_part(None),
+        among=shown, turn=f"{by}-{key}", opened=question_table.list_part, closed=lambda: question_table.list_part(None),
     )  # fmt: skip
 
 

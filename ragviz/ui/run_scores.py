@@ -205,7 +205,7 @@ def completeness_against_conciseness(run: Run, pair: tuple[str, str], key: str) 
 
 def metrics_table(run: Run, summary: Summary) -> None:
     """Draw every metric, over all questions and by kind."""
-    whole, *others = cache.breakdown(run, summary.k, ("all", "kind"))
+    whole, *others = cache.breakdown(run, summary.k, ("all", "kind")).slices()
     of_maker = cache.judgement(run).of_maker
     made = judgements.made_at(run, summary.k)
     at = f", at k = {run.config.k}" if made else ""

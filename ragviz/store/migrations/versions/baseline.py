@@ -72,7 +72,7 @@ def upgrade() -> None:
         flag="cancel",
         null="total started heartbeat finished pid pid_started",
     )
-    _table("judgements", "run_id question_id", text="body", flag="failed")
+    _table("judgements", "run_id question_id", data="body", flag="failed")
     _table("mentions", "owner_id document_id", "document_id")
     _table("moves", "corpus_id document_id")
     _table("payments", "owner_id", whole="calls prompt_tokens completion_tokens", real="dollars")
@@ -84,7 +84,7 @@ def upgrade() -> None:
     _table("question_sets", "id", "corpus_id", unique="name", text="corpus_id name split", real="created", null="split")
     _table("questions", "set_id id", "set_id position", text="status body split", whole="position")
     _table("receipts", "writer", whole="number", real="written")
-    _table("results", "run_id question_id", text="question gold", whole="position", data="chunks scores")
+    _table("results", "run_id question_id", text="gold", whole="position", data="question chunks scores")
     _table("revisions", "owner_id", whole="number")
     _table("run_chunks", "run_id first", whole="first", data="ids")
     _table(
