@@ -242,7 +242,7 @@ def encoded(ids: Iterable[str]) -> NDArray[np.bytes_]:
 
 def decoded(ids: NDArray[np.bytes_]) -> list[str]:
     """Decode chunk ids."""
-    return [chunk_id.decode("utf-8", "surrogatepass") for chunk_id in ids.tolist()]
+    return b"\0".join(ids.tolist()).decode("utf-8", "surrogatepass").split("\0") if len(ids) else []
 
 
 CHECKSUMS = "checksums.json"

@@ -76,10 +76,16 @@ def results_of(workspace: Workspace, current: Run, question_ids: Sequence[str] |
     return [replace(result, gold=(), grades={}) for result in results] if unranked_words(current) else results
 
 
-def pairs_of(workspace: Workspace, current: Run) -> list[tuple[Question, Retrieved]]:
-    """Return the questions of a run, each with what was retrieved for it: of a run that goes on, those that have it."""
+def pairs_of(
+    workspace: Workspace, current: Run, asked: Sequence[Question] | None = None
+) -> list[tuple[Question, Retrieved]]:
+    """Return the questions of a run, each with what was retrieved for it: of a run that goes on, those that have it.
+
+    They are read unless `asked` holds them, in order.
+    """
     results = {result.question_id: result for result in results_of(workspace, current)}
-    return [(each, results[each.id]) for each in workspace.store.rankings.questions(current.id) if each.id in results]
+    asked = workspace.store.rankings.questions(current.id) if asked is None else asked
+    return [(each, results[each.id]) for each in asked if each.id in results]
 
 
 def document_names(workspace: Workspace, current: Run) -> dict[str, str]:

@@ -19,6 +19,7 @@ from ragviz.core.call import Estimate
 from ragviz.core.configuration import Run
 from ragviz.core.digests import digest
 from ragviz.core.errors import Deleted
+from ragviz.core.question import Question
 from ragviz.core.ranking import Retrieved
 from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.metrics import rank_metrics
@@ -65,22 +66,22 @@ class Overview:
     seconds: float | None = None
 
 
-def computed(workspace: Workspace, current: Run) -> Overview:
-    """Compute the overview of a run from everything that is stored of it."""
-    retrieved = measurements.pairs_of(workspace, current)
+def computed(workspace: Workspace, current: Run, asked: Sequence[Question] | None = None) -> Overview:
+    """Compute the overview of a run from everything that is stored of it, and the questions that it `asked`."""
+    retrieved = measurements.pairs_of(workspace, current, asked)
     summary = measurements.summary_of(workspace, current, retrieved=retrieved)
     judgement = judgements.judgement_of(workspace, current, retrieved=retrieved)
     read = _read(workspace, current, [result for _, result in retrieved], summary.ranks)
     answering = _answering(judgement.evaluated.values())
     scores = {**judgement.scores, **judgements.scores_of_maker(judgement.evaluated)}
     answers = {name: column(by_question) for name, by_question in scores.items()}
-    asked = Asked(
+    of_questions = Asked(
         tuple(question.id for question, _ in retrieved),
         tuple(tuple(bound_to(question)) for question, _ in retrieved),
         tuple(question.generator for question, _ in retrieved),
     )
     took = _took(current, judgement.evaluated.values())
-    return Overview(len(retrieved), summary, judgement, *read, *answering, asked, answers, took)
+    return Overview(len(retrieved), summary, judgement, *read, *answering, of_questions, answers, took)
 
 
 def narrowed(
@@ -247,15 +248,15 @@ def overview(workspace: Workspace, run: Run) -> Overview:
     return computed(workspace, run) if run.status == "running" else _stored(workspace, run)[1]
 
 
-def finish(workspace: Workspace, run: Run) -> None:
-    """Mark a run as done, and store its summary and its overview."""
+def finish(workspace: Workspace, run: Run, asked: Sequence[Question] | None = None) -> None:
+    """Mark a run as done, and store its summary and its overview; its questions are read unless `asked` holds them."""
     workspace.store.runs.set_status(run.id, "done")
-    _stored(workspace, run)
+    _stored(workspace, run, asked)
 
 
-def _stored(workspace: Workspace, run: Run) -> tuple[RunSummary, Overview]:
+def _stored(workspace: Workspace, run: Run, asked: Sequence[Question] | None = None) -> tuple[RunSummary, Overview]:
     (revision,) = workspace.store.revisions(run.id)
-    whole = computed(workspace, run)
+    whole = computed(workspace, run, asked)
     ranking, judgement = whole.summary, whole.judgement
     scored, paid = {**judgement.metrics, **judgement.of_maker}, judgement.paid
     estimates = dict(ranking.metrics) | {name: each.estimate for name, each in scored.items()}

@@ -80,7 +80,7 @@ def run(
             retrieve(workspace, current, index, questions, plan.spending, progress)
             if config.knows.answers or config.metrics:
                 _judge_controlled(workspace, current, _unfinished(workspace, current), plan, progress, told)
-            overviews.finish(workspace, current)
+            overviews.finish(workspace, current, questions)
     except BaseException:
         if not workspace.store.rankings.question_ids(current.id) and not workspace.store.payments.of(current.id).calls:
             workspace.store.runs.delete(current.id)  # it did not begin

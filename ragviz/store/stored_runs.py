@@ -28,6 +28,7 @@ from ragviz.store.stored_documents import StoredEvidence, documents_in, mention
 from ragviz.store.transactions import (
     NamedRecords,
     Repository,
+    Transactions,
     batches,
     count_change,
     delete_of,
