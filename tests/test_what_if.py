@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 
 from ragviz import sample
-from ragviz.analysis import approximation, risk_coverage, what_if
+from ragviz.analysis import risk_coverage, what_if
 from ragviz.analysis.risk_coverage import Cases
 from ragviz.analysis.what_if import Choices
 from ragviz.core.configuration import IndexConfig, RunConfig
-from ragviz.core.errors import UsageError
 from ragviz.core.question import Split
 from ragviz.core.ranking import Ranking, Retrieved
 from ragviz.core.settings import Settings
@@ -16,9 +15,9 @@ from ragviz.documents import corpora
 from ragviz.index import indexing
 from ragviz.metrics import rank_metrics
 from ragviz.questions import exchange, splits
-from ragviz.runs import judgements, running, searched_again
+from ragviz.runs import judgements, running
 from ragviz.runs import what_if_of_run as what_ifs
-from ragviz.stats.clusters import independent_clusters, numbered
+from ragviz.stats.clusters import numbered
 from ragviz.workspace import Workspace
 from tests.model_server import ModelServer
 
@@ -108,25 +107,6 @@ def test_the_resampled_ends_are_those_of_a_bootstrap_one_by_one():
     assert [drawn.aurc.low, drawn.aurc.high] == pytest.approx(np.quantile(areas, [tail, 1 - tail]), abs=0.03)
 
 
-# Exact and approximate search
-
-
-def test_losses_of_the_embedder_and_of_the_index_by_hand():
-    near = np.array([[1, 2], [1, 1], [0, 1], [0, 0]])
-    compared = approximation.losses([1, 0, 2, 0], [1, 2, 0, 0], near, 2, independent_clusters(4))
-    assert {name: mask.tolist() for name, mask in compared.found.items()} == {
-        "both": [True, False, False, False],
-        "exact": [False, True, False, False],
-        "approximate": [False, False, True, False],
-        "neither": [False, False, False, True],
-    }
-    assert compared.agreement.mean == pytest.approx((2 + 1 + 1 + 0) / 8)
-    with pytest.raises(UsageError, match="of 4 questions, the exact one of 3"):
-        approximation.losses([1, 0, 2, 0], [1, 2, 0], near, 2, independent_clusters(4))
-    with pytest.raises(UsageError, match="k = 3 is not within the depth"):
-        approximation.losses([1, 0, 2, 0], [1, 2, 0, 0], near, 3, independent_clusters(4))
-
-
 # Against runs that are really made
 
 
@@ -179,70 +159,6 @@ def test_another_budget_is_what_a_run_with_that_budget_hands_over(made):
     assert effects["tokens"].own.mean > effects["tokens"].other.mean
 
 
-# Exact search
-
-
-class Forgetful:
-    """An index whose search by vectors never finds a third of the chunks, as a bad graph would not."""
-
-    def __init__(self, index: object) -> None:
-        self._index = index
-
-    def __getattr__(self, name: str) -> object:
-        return getattr(self._index, name)
-
-    def knn(self, vectors: np.ndarray, depth: int) -> list[Ranking]:
-        kept = []
-        for each in self._index.knn(vectors, 3 * depth):
-            pairs = [pair for pair in zip(each.ids, each.scores, strict=True) if not forgotten(pair[0])][:depth]
-            kept.append(Ranking(tuple(i for i, _ in pairs), tuple(score for _, score in pairs)))
-        return kept
-
-
-def forgotten(chunk_id: str) -> bool:
-    return sum(map(ord, chunk_id)) % 3 == 0
-
-
-@pytest.mark.parametrize(("name", "retriever"), [("near", "knn"), ("hybrid", "hybrid")])
-def test_exact_search_is_the_run_that_forgets_nothing(made, monkeypatch, name, retriever):
-    """The rankings of the local index, which is exact, are found again though the index now forgets chunks."""
-    opened = Workspace.index
-    monkeypatch.setattr(Workspace, "index", lambda self, info: Forgetful(opened(self, info)))
-    monkeypatch.setattr(searched_again, "is_approximate", lambda _: True)
-    run = running.run(made, f"forgetful-{name}", RunConfig("i", "q", retriever=retriever, depth=30))
-    if retriever == "knn":  # the segments were merged since, and the new graph forgets nothing
-        monkeypatch.setattr(Workspace, "index", lambda self, info: opened(self, info))
-    stored = stored_of(made, run.name)
-    assert what_ifs.losses(made, stored, 3) is None
-    done = searched_again.search_again(made, run, "exact")
-    assert (done["questions"], done["embedded"]) == (len(stored.rankings.results), 0)  # all vectors were cached
-    questions = [question for question, _ in stored.pairs if question.evidence]
-    found = searched_again.exact_of(made, run, questions)
-    exactly = [result for result in made.store.rankings.all(made.store.runs.get(name).id) if result.gold]
-    assert [each.ids for each in found.rankings] == [each.ranking.ids for each in exactly]
-    nearest = [r.ranking for r in made.store.rankings.all(made.store.runs.get("near").id) if r.gold]
-    for row, each in enumerate(nearest):  # counted a second way; chunks with equal words are equally near
-        remembered = [s for i, s in zip(each.ids, each.scores, strict=True) if not forgotten(i)]
-        counts = [sum(s >= each.scores[k - 1] - 1e-6 for s in remembered[:k]) for k in range(1, 11)]
-        assert found.near[row, :10].tolist() == counts
-    compared, asked = what_ifs.losses(made, stored, 3)
-
-    def by_rankings(results):
-        return {r.question_id for r in results if all(set(group) & set(r.ranking.ids[:3]) for group in r.gold)}
-
-    ours = by_rankings(r for r in made.store.rankings.all(run.id) if r.gold)
-    theirs, names = by_rankings(exactly), set(asked)
-    sets_ = {
-        outcome: {i for i, yes in zip(asked, mask, strict=True) if yes} for outcome, mask in compared.found.items()
-    }
-    assert sets_ == {
-        "both": ours & theirs, "neither": names - ours - theirs, "exact": theirs - ours, "approximate": ours - theirs
-    }  # fmt: skip
-    assert sets_["exact"]
-    assert compared.agreement.mean == pytest.approx(found.near[:, 2].mean() / 3)
-    made.store.runs.delete(run.id)
-
-
 def test_a_threshold_is_chosen_on_validation_and_told_on_test(made):
     """The sides of the set's split, where the run asked both; the numbers by a loop over the questions of a side."""
     stored = made.store.sets.get("q")
@@ -274,7 +190,6 @@ def test_the_command_line_says_what_cannot_be_tried(made, command_line, monkeypa
             (["hybrid", "--threshold", 0.1], "A threshold cannot be tried on run 'hybrid'"),
             (["near", "-k", 31], "k = 31 cannot be read off rankings to depth 30"),
             (["near", "--rrf-constant", 5], "ranks by knn alone"),
-            (["near", "--exact"], "its search is exact"),
             (["near", "--risk", 2], "A risk of 2.0 is no share"),
             (["near", "--confidence", "mood"], "choose one of top, margin"),
         ):

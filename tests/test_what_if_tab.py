@@ -66,13 +66,12 @@ def test_another_constant_needs_both_rankings_which_a_job_searches_for(monkeypat
     assert "if-constant" not in [slider.key for slider in app.select_slider]
     submitted: list[tuple[object, ...]] = []
     monkeypatch.setattr(job_panel, "submit", lambda *job: submitted.append(job))
-    app.button(key="search-components").click()
+    app.button(key="search-both").click()
     checked(app.run())
-    part = {"run": run.id, "part": "components"}
-    assert submitted == [("search-components", NewJob("search", "Search again for both", run.corpus_id, part))]
-    searched_again.search_again(workspace, run, "components")  # what the job does
+    assert submitted == [("search-both", NewJob("search", "Search again for both", run.corpus_id, {"run": run.id}))]
+    searched_again.search_again(workspace, run)  # what the job does
     checked(app.run())
-    assert "search-components" not in [button.key for button in app.button]
+    assert "search-both" not in [button.key for button in app.button]
     app.select_slider(key="if-constant").set_value(0)
     checked(app.run())
     assert address(app)["if-constant"] == "0"
@@ -87,26 +86,4 @@ def test_risk_is_that_of_the_library() -> None:
     app = show("results", run="words", tab=TAB, k="1", risk="20", confidence="margin")
     shown = re.sub(r"\\", "", words(app))
     assert "count as wrong, as their evidence is not all among the first 1, 1 unanswerable ones" in shown
-    assert "The local index compares the question with every chunk" in shown or "which compares words" in shown
     assert "1 unanswerable ones" in shown
-
-
-def test_exact_search_is_a_job_whose_outcome_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(searched_again, "is_approximate", lambda _: True)  # as an index of Elasticsearch is
-    workspace = open_workspace()
-    run = running.run(workspace, "near", RunConfig("large", "asked", "knn", k=2, depth=20))
-    app = show("results", run="near", tab=TAB, k="2")
-    assert "tells what the embedder misses from what the index does" in words(app)
-    submitted: list[tuple[object, ...]] = []
-    monkeypatch.setattr(job_panel, "submit", lambda *job: submitted.append(job))
-    app.button(key="search-exact").click()
-    checked(app.run())
-    assert submitted == [
-        ("search-exact", NewJob("search", "Search again for near", run.corpus_id, {"run": run.id, "part": "exact"})),
-    ]
-    searched_again.search_again(workspace, run, "exact")  # what the job does
-    checked(app.run())
-    compared = what_if_of_run.losses(workspace, what_if_of_run.stored_of(workspace, run), 2)
-    assert compared is not None
-    assert what_if_of_run.losses_words(compared[0]) in re.sub(r"\\", "", words(app))
-    assert "found by neither (not lost by the index), 0 not by" in re.sub(r"\\", "", words(app))

@@ -12,7 +12,7 @@ from ragviz.analysis import risk_coverage
 from ragviz.cli import console
 from ragviz.cli.options import Json, RunName
 from ragviz.core.errors import UsageError
-from ragviz.runs import judgements, searched_again
+from ragviz.runs import judgements
 from ragviz.runs import what_if_of_run as what_ifs
 from ragviz.service import run_verbs
 
@@ -27,13 +27,12 @@ def what_if(
     budget: Annotated[int | None, typer.Option(help="Tokens of the chunks handed over; default: the run's.")] = None,
     confidence: Annotated[str, typer.Option(help="What is compared with a threshold: top or margin.")] = "top",
     risk: Annotated[float, typer.Option(help="Share of wrong answers to choose a threshold for.")] = 0.1,
-    exact: Annotated[bool, typer.Option("--exact", help="Search exactly too, where the index is approximate.")] = False,
     as_json: Json = False,
 ) -> None:
     """Show what a run would have measured with another k, RRF constant, score threshold or budget of tokens.
 
-    Also: wrong answers against refusals (risk–coverage). All is read off stored rankings; another RRF constant and
-    --exact search once, without answering or judging.
+    Also: wrong answers against refusals (risk–coverage). All is read off stored rankings; another RRF constant
+    searches once, without answering or judging.
     """
     console.one_of("confidence", confidence, risk_coverage.CONFIDENCES)
     by = cast("risk_coverage.Confidence", confidence)
@@ -44,10 +43,8 @@ def what_if(
     stored = what_ifs.stored_of(workspace, run)
     choices = what_ifs.chosen_from(stored, k, threshold, budget)
     if constant is not None and constant != run.config.rrf_constant and stored.candidates is None:
-        console.perform(workspace, run_verbs.search_again(workspace, run, "components"))
+        console.perform(workspace, run_verbs.search_again(workspace, run))
         stored = what_ifs.stored_of(workspace, run, stored.pairs)
-    if exact:
-        console.perform(workspace, run_verbs.search_again(workspace, run, "exact"))
     own, judgement = what_ifs.own_choices(run), judgements.judgement_of(workspace, run)
     effects, notes = what_ifs.effects(stored, choices, constant), dict[str, str]()
     cases, curve, picked = what_ifs.risk_of(workspace, stored, judgement, choices.k, by), None, None
@@ -56,15 +53,6 @@ def what_if(
         picked = what_ifs.chosen(cases, risk, seed=run.config.seed)
     except UsageError as error:
         notes["risk_coverage"] = str(error)
-    losses = what_ifs.losses(workspace, stored, choices.k)
-    if losses is None:
-        refused = searched_again.refusal(workspace, run, "exact")
-        notes["exact"] = refused or "Not searched exactly yet: give --exact."
-    exactly: dict[str, Any] | None = None
-    if losses is not None:
-        compared, ids = losses
-        exactly = {"k": compared.k, "agreement": asdict(compared.agreement)}
-        exactly |= {name: [i for i, of in zip(ids, mask, strict=True) if of] for name, mask in compared.found.items()}
     fused = run.config.rrf_constant if run.config.retriever == "hybrid" else None
     body = {
         "run": run.name,
@@ -73,7 +61,6 @@ def what_if(
         "n": len(stored.rankings.results),
         "metrics": {name: asdict(effect) for name, effect in effects.items()},
         "risk_coverage": None if curve is None else _risk(cases, curve) | {"chosen": picked and asdict(picked)},
-        "exact": exactly,
         "notes": notes,
     }
 
@@ -85,7 +72,6 @@ def what_if(
         told = list(filter(None, [what_ifs.budget_words(stored, read, choices)]))
         if curve is not None and picked is not None:
             told += [what_ifs.curve_words(cases, curve), what_ifs.chosen_words(picked, curve)]
-        told += [what_ifs.losses_words(losses[0])] if losses is not None else []
         console.say(*told, *notes.values())
 
     console.show(body, as_json, draw)

@@ -277,7 +277,7 @@ def _search(workspace: Workspace, arguments: Mapping[str, Any], progress: Progre
     from ragviz.runs import searched_again
 
     run = workspace.store.runs.get(arguments["run"])
-    return searched_again.search_again(workspace, run, arguments["part"], progress=progress)
+    return searched_again.search_again(workspace, run, progress=progress)
 
 
 def _sweep(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:

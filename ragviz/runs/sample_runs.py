@@ -87,8 +87,8 @@ def make_runs(workspace: Workspace, corpus: Corpus, *, progress: Progress = sile
         run = store.runs.get(name)
         judge_chunks(workspace, run)
         replays.replay(workspace, run, progress=progress)
-        if not searched_again.refusal(workspace, run, "components"):
-            searched_again.search_again(workspace, run, "components", progress=progress)
+        if not searched_again.refusal(workspace, run):
+            searched_again.search_again(workspace, run, progress=progress)
     return list(sample.RUNS)
 
 

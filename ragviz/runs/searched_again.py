@@ -1,43 +1,32 @@
-"""What the questions of a run are searched for again, and kept: both rankings of a fusion; the exact nearest chunks."""
+"""Both rankings that a hybrid run fuses, searched for again and kept."""
 
 from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from itertools import chain, pairwise
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ragviz.backends import exact
-from ragviz.core.configuration import IndexConfig, IndexInfo, Run
+from ragviz.core.configuration import IndexInfo, Run
 from ragviz.core.digests import digest
 from ragviz.core.errors import UsageError
 from ragviz.core.question import Question
 from ragviz.core.ranking import Ranking
 from ragviz.core.stopping import Progress, silent
-from ragviz.index import indexing, prefixes
-from ragviz.models.vectors import Vectors
 from ragviz.retrieval import search
-from ragviz.retrieval.retrievers import FUSED_DEPTH, fuse
+from ragviz.retrieval.retrievers import FUSED_DEPTH
 from ragviz.runs import measurements
 from ragviz.store.schema import corpus_hash, questions_hash
 from ragviz.text.counts import first
 from ragviz.workspace import Workspace
 
-Part = Literal["components", "exact"]
-PARTS: tuple[Part, ...] = get_args(Part)
-"""What can be searched again: both rankings that a hybrid run fuses; the nearest chunks by exact search."""
-
 _VERSION = "2"
 """Version of what is kept, and of the rule by which it is computed."""
 _BATCH = 100
 """Questions that are searched together."""
-_NEAR = 1e-6
-"""Two similarities that differ by less are the same: a server computes them in single precision."""
 
 
 def index_of(workspace: Workspace, current: Run) -> IndexInfo | None:
@@ -54,20 +43,9 @@ def index_of(workspace: Workspace, current: Run) -> IndexInfo | None:
     return info if (state, info.config.hash(), info.embedder_identity) == before else None
 
 
-def is_approximate(config: IndexConfig) -> bool:
-    """Whether an index of this configuration finds the nearest chunks approximately.
-
-    >>> is_approximate(IndexConfig()), is_approximate(IndexConfig(backend="elasticsearch"))
-    (False, True)
-    >>> is_approximate(IndexConfig(backend="elasticsearch", options={"type": "flat"}))
-    False
-    """
-    return config.backend == "elasticsearch" and config.options.get("type", "hnsw") != "flat"
-
-
-def refusal(workspace: Workspace, current: Run, part: Part) -> str:
-    """Say why a part cannot be searched for, or would tell nothing; "" when it can."""
-    config, cut = current.config, current.provenance["index_config"]
+def refusal(workspace: Workspace, current: Run) -> str:
+    """Say why both rankings that a run fuses cannot be searched for, or would tell nothing; "" when they can."""
+    config = current.config
     if unranked := measurements.unranked_words(current):
         return unranked
     if current.knows.opaque:
@@ -76,16 +54,9 @@ def refusal(workspace: Workspace, current: Run, part: Part) -> str:
         return (
             f"The ranking of this run is {config.reranker}'s, which reads {first(config.rerank_depth, 'chunk')}: "
             "what it would make of others is not stored. Make a run with another constant."
-            if part == "components"
-            else f"The ranking of this run is {config.reranker}'s; compare the searches on a run without a reranker."
         )
-    if part == "components" and config.retriever != "hybrid":
+    if config.retriever != "hybrid":
         return f"The constant is that of fusing two rankings: this run ranks by {config.retriever} alone."
-    if part == "exact" and config.retriever == "bm25":
-        return "This run ranks by BM25, which compares words and is exact: there is no approximate search to compare."
-    if part == "exact" and cut and not is_approximate(config_of(cut)):
-        kind = "The local index compares" if cut["backend"] == "local" else "An index of the type flat compares"
-        return f"{kind} the question with every chunk: its search is exact, and nothing is lost to approximation."
     if index_of(workspace, current) is None:
         return (
             f"The index {current.provenance['index']} was built anew with other chunks since, or deleted: it cannot be "
@@ -94,15 +65,9 @@ def refusal(workspace: Workspace, current: Run, part: Part) -> str:
     return ""
 
 
-def config_of(values: Mapping[str, Any]) -> IndexConfig:
-    """Return the configuration of an index as a run recorded it."""
-    known = {name: value for name, value in values.items() if name in IndexConfig.__dataclass_fields__}
-    return IndexConfig(**known)
-
-
-def check(workspace: Workspace, current: Run, part: Part) -> IndexInfo:
+def check(workspace: Workspace, current: Run) -> IndexInfo:
     """Return the index that is searched again; raises UsageError as `refusal` says."""
-    if words := refusal(workspace, current, part):
+    if words := refusal(workspace, current):
         raise UsageError(words)
     info = index_of(workspace, current)
     assert info is not None
@@ -114,52 +79,36 @@ def reach(current: Run) -> int:
     return max(current.config.depth, FUSED_DEPTH)
 
 
-def search_again(workspace: Workspace, current: Run, part: Part, *, progress: Progress = silent) -> dict[str, Any]:
-    """Search for the questions of a run with evidence, and keep what is found; nothing is searched twice.
+def search_again(workspace: Workspace, current: Run, *, progress: Progress = silent) -> dict[str, Any]:
+    """Search for both rankings that a run fuses, for its questions with evidence, and keep them; never twice.
 
-    Returns {"run", "part", "questions", "embedded"}: `embedded` counts the texts whose vectors were computed for it.
+    Returns {"run", "questions"}, the second a number.
 
     Raises:
-        UsageError: as `check`, or `part` is none.
+        UsageError: as `check`.
 
     """
-    if part not in PARTS:
-        raise UsageError(f"There is no part '{part}' to be searched for: choose one of {', '.join(PARTS)}.")
-    info = check(workspace, current, part)
+    info = check(workspace, current)
     questions = [question for question in workspace.store.rankings.questions(current.id) if question.evidence]
-    key, kept = _key(info, current, questions, part), workspace.store.cache("replay")
-    embedded = 0
+    key, kept = _key(info, current, questions), workspace.store.cache("replay")
     if not kept.held([key]):
-        find = _components if part == "components" else _exact
-        body, embedded = find(workspace, current, info, questions, progress)
-        kept.put_many({key: body})
-    return {"run": current.name, "part": part, "questions": len(questions), "embedded": embedded}
+        kept.put_many({key: encoded(_searched(workspace, current, info, questions, progress))})
+    return {"run": current.name, "questions": len(questions)}
 
 
-def _key(info: IndexInfo, current: Run, questions: Sequence[Question], part: Part) -> str:
-    """Return the key of what is kept: the same for all runs of these questions on this index.
-
-    Except where a run's own ranking is compared with the exact one: an index that merges its segments meanwhile finds
-    other chunks for the next run.
-    """
-    config = current.config
-    by_vectors = current.id if config.retriever == "knn" else ""
-    ranked = (config.retriever, by_vectors, str(config.rrf_constant), str(config.depth)) if part == "exact" else ()
-    parts = (_VERSION, part, info.id, info.build, info.embedder_identity, str(reach(current)), *ranked)
+def _key(info: IndexInfo, current: Run, questions: Sequence[Question]) -> str:
+    """Return the key of what is kept: the same for all runs of these questions on this index."""
+    parts = (_VERSION, "components", info.id, info.build, info.embedder_identity, str(reach(current)))
     return digest(*parts, questions_hash(questions))
 
 
-def keys(workspace: Workspace, current: Run, questions: Sequence[Question]) -> dict[Part, str]:
-    """Return the keys under which parts are kept in the store's cache "replay", those that can be searched for.
+def key_of(workspace: Workspace, current: Run, questions: Sequence[Question]) -> str:
+    """Return the key under which both rankings are kept in the store's cache "replay", "" where there are none.
 
     `questions` are those of the run with evidence.
     """
     info = index_of(workspace, current)
-    parts = [part for part in PARTS if info is not None and not refusal(workspace, current, part)]
-    return {part: _key(info, current, questions, part) for part in parts if info is not None}
-
-
-# Both rankings of a fusion
+    return "" if info is None or refusal(workspace, current) else _key(info, current, questions)
 
 
 def components(
@@ -170,8 +119,7 @@ def components(
     Of finished runs by knn and bm25 over the same chunks and questions, where these are deep enough; else those kept.
     `questions` are those of the run with evidence.
     """
-    key = keys(workspace, current, questions).get("components")
-    if key is None:
+    if not (key := key_of(workspace, current, questions)):
         return None
     by_runs = [_of_runs(workspace, current, questions, name) for name in ("knn", "bm25")]
     if by_runs[0] is not None and by_runs[1] is not None:
@@ -191,7 +139,7 @@ def _of_runs(workspace: Workspace, current: Run, questions: Sequence[Question], 
         same = all(identity.get(part) == own[part] for part in ("corpus", "questions", "index", "embedder"))
         if run.status != "done" or run.config.retriever != name or run.config.reranker != "none" or not same:
             continue
-        by_id = _rankings(workspace, run)
+        by_id = {result.question_id: result.ranking for result in workspace.store.rankings.all(run.id)}
         rankings = [by_id[question.id] for question in questions if question.id in by_id]
         # A ranking that is shorter than the run's depth is whole.
         whole = all(len(each.ids) >= wanted or len(each.ids) < run.config.depth for each in rankings)
@@ -200,13 +148,9 @@ def _of_runs(workspace: Workspace, current: Run, questions: Sequence[Question], 
     return None
 
 
-def _rankings(workspace: Workspace, run: Run) -> dict[str, Ranking]:
-    return {result.question_id: result.ranking for result in workspace.store.rankings.all(run.id)}
-
-
-def _components(
+def _searched(
     workspace: Workspace, current: Run, info: IndexInfo, questions: Sequence[Question], progress: Progress
-) -> tuple[bytes, int]:
+) -> list[Ranking]:
     spending = workspace.spending(info.id)
     found: list[Ranking] = []
     try:
@@ -219,118 +163,7 @@ def _components(
                 progress(done, 2 * len(questions), "questions", f"Searching by {name}")
     finally:
         spending.settle()
-    return encoded(found), 0
-
-
-# Exact search
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Exact:
-    """The rankings that exact search gives the questions of a run with evidence, in its way of ranking.
-
-    `near`, (n, depth), counts how many of the first j + 1 chunks of the approximate search by vectors are as near as
-    the (j + 1)-th nearest chunk of all. That search is the run's own; a hybrid run, whose ranking is of two, is
-    searched again.
-    """
-
-    rankings: tuple[Ranking, ...]
-    near: NDArray[np.int64]
-
-
-def exact_of(workspace: Workspace, current: Run, questions: Sequence[Question]) -> Exact | None:
-    """Return what exact search finds for the questions of a run with evidence; None where it was not searched yet."""
-    key = keys(workspace, current, questions).get("exact", "")
-    body = workspace.store.cache("replay").get_many([key]).get(key)
-    if body is None:
-        return None
-    size = int.from_bytes(body[:8], "big")
-    near = np.array(json.loads(body[8 : 8 + size]), dtype=np.int64).reshape(len(questions), current.config.depth)
-    return Exact(tuple(decoded(body[8 + size :])), near)
-
-
-def _exact(
-    workspace: Workspace, current: Run, info: IndexInfo, questions: Sequence[Question], progress: Progress
-) -> tuple[bytes, int]:
-    """Compare the questions with the vectors of all chunks, which the embedder has cached since they were indexed."""
-    spending, config, index = workspace.spending(info.id), current.config, workspace.index(info)
-    embedder = workspace.embedder_of(info.config, spending, progress)
-    before = embedder.embedded
-    try:
-        ids, texts = _chunks(workspace, info)
-        order = sorted(range(len(ids)), key=ids.__getitem__)  # ties are ranked by chunk id
-        ids, texts = [ids[place] for place in order], [texts[place] for place in order]
-        vectors = embedder.embed(
-            texts, "passage", lambda done: progress(done, len(texts), "chunks", "Reading the vectors of the chunks")
-        )
-        similarity, what = info.config.similarity, f"Index {info.name!r}"
-        rows = exact.checked(vectors, info.dims, similarity, what)
-        lengths = None if similarity == "cosine" else np.linalg.norm(rows, axis=1).astype(np.float32)
-        row_of = {chunk_id: row for row, chunk_id in enumerate(ids)}
-        found: list[Ranking] = []
-        near: list[list[int]] = []
-        deep = reach(current) if config.retriever == "hybrid" else config.depth
-        own = {} if config.retriever == "hybrid" else _rankings(workspace, current)
-        for start in range(0, len(questions), _BATCH):
-            batch = questions[start : start + _BATCH]
-            asked = [question.query for question in batch]
-            queries = exact.checked(embedder.embed(asked, "query"), info.dims, similarity, what)
-            nearest = [
-                Ranking(tuple(ids[row] for row in places), tuple(map(float, scores)))
-                for places, scores in exact.nearest(rows, lengths, queries, deep, similarity)
-            ]
-            approximate = [own[question.id] for question in batch] if own else index.knn(queries, config.depth)
-            near += [
-                _near(rows, query, best, ranking, row_of, similarity, config.depth)
-                for query, best, ranking in zip(queries, nearest, approximate, strict=True)
-            ]
-            if config.retriever == "hybrid":
-                words = index.bm25(asked, deep)
-                nearest = [fuse(pair, config.depth, config.rrf_constant) for pair in zip(nearest, words, strict=True)]
-            found += nearest
-            progress(start + len(asked), len(questions), "questions", "Searching exactly")
-    finally:
-        spending.settle()
-    counts = json.dumps(near).encode()
-    return len(counts).to_bytes(8, "big") + counts + encoded(found), embedder.embedded - before
-
-
-def _chunks(workspace: Workspace, info: IndexInfo) -> tuple[list[str], list[str]]:
-    """Return the ids of all chunks of an index, and their texts as they were embedded."""
-    cuts = workspace.store.indexes.cuts(info.build, info.documents)
-    ids: list[str] = []
-    texts: list[str] = []
-    for document in workspace.store.documents.texts(info.corpus_id, list(cuts)):
-        chunks = indexing.chunks_of(document, cuts[document.id])
-        ids += [chunk.id for chunk in chunks]
-        texts += [chunk.text for chunk in prefixes.indexed(document, chunks, info.config.prefix)]
-    if len(ids) != info.chunks:
-        raise UsageError(
-            f"Index '{info.name}' has {info.chunks:,} chunks, of which the documents of {len(ids):,} are still there: "
-            "update the index, and make the run again."
-        )
-    return ids, texts
-
-
-def _near(
-    rows: Vectors,
-    query: NDArray[np.float32],
-    nearest: Ranking,
-    approximate: Ranking,
-    row_of: Mapping[str, int],
-    similarity: str,
-    depth: int,
-) -> list[int]:
-    """Count, for every k, how many of the first k approximate chunks are as near as the k-th nearest chunk."""
-    places = np.array([row_of[chunk_id] for chunk_id in approximate.ids], dtype=np.int64)
-    scores = exact.exact_scores(rows, places, query, similarity)
-    best = np.array(nearest.scores[:depth])
-    counts = [int((scores[:k] >= best[k - 1] - _NEAR).sum()) for k in range(1, len(best) + 1)]
-    missing = len(best) - counts[-1] if counts else 0
-    return counts + [k - missing for k in range(len(best) + 1, depth + 1)]  # there are fewer chunks than that
-
-
-# As bytes
+    return found
 
 
 def encoded(rankings: Sequence[Ranking]) -> bytes:

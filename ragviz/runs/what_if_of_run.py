@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ragviz.analysis import approximation, evaluate, fusion, risk_coverage
+from ragviz.analysis import evaluate, fusion, risk_coverage
 from ragviz.analysis import what_if as reading_off
-from ragviz.analysis.approximation import Losses
 from ragviz.analysis.evaluate import cluster_words
 from ragviz.analysis.fusion import Candidates
 from ragviz.analysis.risk_coverage import Cases, Confidence
@@ -251,27 +250,6 @@ def chosen(risk: Risk, most: float, *, seed: int = 0) -> Chosen:
     return Chosen(most, threshold, on, risk_coverage.point(cases, threshold, seed=seed), other, tested)
 
 
-# Approximate and exact search
-
-
-def losses(workspace: Workspace, stored: StoredRankings, k: int) -> tuple[Losses, tuple[str, ...]] | None:
-    """Compare the search of a run with exact search, with the ids of its questions; None where there was none yet."""
-    ranked = {result.question_id for result in stored.rankings.results}
-    questions = [question for question, _ in stored.pairs if question.id in ranked]
-    found = searched_again.exact_of(workspace, stored.run, questions)
-    if found is None:
-        return None
-    results = stored.rankings.results
-    exactly = [
-        Retrieved(own.question_id, new, own.gold, own.grades) for own, new in zip(results, found.rankings, strict=True)
-    ]
-    depth, seed = stored.run.config.depth, stored.run.config.seed
-    exact_ranks = rank_metrics.ranks(rank_metrics.measure(rank_metrics.read(exactly, depth)))
-    own_ranks = rank_metrics.ranks(stored.own.table)
-    compared = approximation.losses(own_ranks, exact_ranks, found.near, k, stored.clusters, seed=seed)
-    return compared, stored.own.table.question_ids
-
-
 def chosen_from(stored: StoredRankings, k: int | None, threshold: float | None, budget: int | None) -> Choices:
     """Return choices of which None is the run's own; a budget that the run had, and that cannot be tried, is left out.
 
@@ -385,15 +363,3 @@ def point_words(at: risk_coverage.Point) -> str:
     if at.risk.mean is None:
         return answered
     return f"{answered}, {at.wrong:,} wrong: risk {at.risk.mean:.1%} [{at.risk.low:.1%}, {at.risk.high:.1%}]"
-
-
-def losses_words(compared: Losses) -> str:
-    """Say how many questions the embedder loses at k, and how many the index."""
-    counts = {name: int(mask.sum()) for name, mask in compared.found.items()}
-    agreement = compared.agreement
-    return (
-        f"At k = {compared.k}, of {sum(counts.values()):,} questions: {counts['both']:,} found by both searches, "
-        f"{counts['neither']:,} found by neither (not lost by the index), {counts['exact']:,} not by the approximate "
-        f"search (the index), {counts['approximate']:,} found by it only (chance). Recall@{compared.k} of the "
-        f"approximate search against the exact one: {agreement.mean:.3f} [{agreement.low:.3f}, {agreement.high:.3f}]."
-    )

@@ -14,7 +14,6 @@ from ragviz.core.job import NewJob
 from ragviz.core.question_set import QuestionSet
 from ragviz.retrieval import retrievers
 from ragviz.runs import choices, running, searched_again
-from ragviz.runs.searched_again import Part
 from ragviz.targets import fitting, logged_file
 from ragviz.targets.logged_item import Log
 from ragviz.workspace import Workspace
@@ -164,10 +163,10 @@ def rank_again(earlier: Run, name: str) -> NewJob:
     return NewJob("again", f"Run {earlier.name} again", earlier.corpus_id, {"run": earlier.id, "name": name})
 
 
-def search_again(workspace: Workspace, run: Run, part: Part) -> NewJob:
-    """Search for the components of hybrid rankings, or for the exact ones. Raises as `searched_again.check`."""
-    searched_again.check(workspace, run, part)
-    return NewJob("search", f"Search again for {run.name}", run.corpus_id, {"run": run.id, "part": part})
+def search_again(workspace: Workspace, run: Run) -> NewJob:
+    """Search for both rankings that a hybrid run fuses. Raises as `searched_again.check`."""
+    searched_again.check(workspace, run)
+    return NewJob("search", f"Search again for {run.name}", run.corpus_id, {"run": run.id})
 
 
 def replay(

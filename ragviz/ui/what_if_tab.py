@@ -1,4 +1,4 @@
-"""The tab *What if* of a run: other choices read off its stored rankings, risk and coverage, approximate search."""
+"""The tab *What if* of a run: other choices read off its stored rankings, risk and coverage."""
 
 from __future__ import annotations
 
@@ -7,11 +7,9 @@ from functools import partial
 from typing import cast
 
 import numpy as np
-import pandas as pd
 import streamlit as st
 
 from ragviz.analysis import risk_coverage, what_if
-from ragviz.analysis.approximation import OUTCOMES, Losses
 from ragviz.analysis.risk_coverage import Confidence, Curve
 from ragviz.analysis.what_if import Choices, Effect, Reading
 from ragviz.core.configuration import Run, RunConfig
@@ -20,12 +18,11 @@ from ragviz.core.fields import fields_of
 from ragviz.jobs import queue
 from ragviz.report import what_if_plots
 from ragviz.runs import measurements, searched_again, what_if_of_run
-from ragviz.runs.searched_again import Part
 from ragviz.runs.what_if_of_run import Risk, StoredRankings
 from ragviz.service import run_verbs
 from ragviz.text.markup import plain
 from ragviz.ui import address, cache, job_panel, wording
-from ragviz.ui.kit import figure, heading, notices, table, tiles
+from ragviz.ui.kit import figure, heading, notices, tiles
 
 NAME = "What if"
 CONSTANTS = (0, 1, 2, 5, 10, 20, 40, 60, 80, 100, 200, 500, 1000)
@@ -46,7 +43,7 @@ RISK = 10
 
 
 def draw(run: Run, k: int) -> None:
-    """Draw the sliders and what they would give; risk and coverage, approximate search at the k chosen.
+    """Draw the sliders and what they would give; risk and coverage at the k chosen.
 
     `k` is that of the page, which holds where no other one is chosen.
     """
@@ -66,9 +63,6 @@ def draw(run: Run, k: int) -> None:
     if not run.knows.opaque or run.provenance.get("scored"):
         with notices.errors_shown():
             _risk(run, k)
-    if stored.rankings.results and not run.knows.opaque:
-        with notices.errors_shown():
-            _exact(run, k)
 
 
 # Other choices
@@ -112,11 +106,11 @@ def _constant_slider(run: Run, stored: StoredRankings) -> int:
     if run.knows.opaque:
         return own
     with st.container():
-        refused = _refusal(run, "components")
+        refused = _refusal(run)
         if stored.candidates is None:
             if not refused:
                 st.caption("RRF constant: both rankings that are fused are needed.")
-                search_button(run, "components", "Search for both rankings")
+                search_button(run)
             else:
                 st.caption(plain(f"RRF constant: {run.config.ranked_by} has none to try."), help=plain(refused))
             return own
@@ -225,20 +219,20 @@ def _filled(run: Run, choices: Choices, own: Choices, constant: int) -> dict[str
     return filled
 
 
-def search_button(run: Run, part: Part, label: str) -> None:
-    """Draw the button that searches for a part once, or how far that is."""
-    job = job_panel.newest_job("search", run.corpus_id, run=run.id, part=part)
+def search_button(run: Run) -> None:
+    """Draw the button that searches for both rankings once, or how far that is."""
+    job = job_panel.newest_job("search", run.corpus_id, run=run.id)
     if job is not None and job.status in queue.ACTIVE:
         st.caption("Being searched for (see the sidebar).")
         return
     if job is not None and job.status == "failed":
         st.caption(f":orange[▲] {plain(job.error)}")
     once = "Searches the index once for the questions; no model answers or judges."
-    search = partial(run_verbs.search_again, cache.workspace(), run, part)
-    job_panel.button(label, f"search-{part}", search, explained=once)
+    search = partial(run_verbs.search_again, cache.workspace(), run)
+    job_panel.button("Search for both rankings", "search-both", search, explained=once)
 
 
-# Risk against coverage, approximate against exact search
+# Risk against coverage
 
 
 def _risk(run: Run, k: int) -> None:
@@ -269,41 +263,6 @@ def _risk(run: Run, k: int) -> None:
         st.caption(plain(found.scope))
 
 
-def _exact(run: Run, k: int) -> None:
-    heading.section("Exact against approximate search")
-    if refused := _refusal(run, "exact"):
-        st.markdown(plain(refused))
-        return
-    compared = _losses(run, _searched(run), k)
-    if compared is None:
-        st.markdown(
-            "This index finds the nearest chunks approximately (HNSW). Exact search over the same chunks tells what "
-            "the embedder misses from what the index does."
-        )
-        search_button(run, "exact", "Search exactly")
-        return
-    losses, ids = compared
-    st.markdown(plain(what_if_of_run.losses_words(losses)))
-    questions, names = cache.questions(run), np.array(ids, dtype=object)
-    differing = [
-        (question_id, OUTCOMES[outcome])
-        for outcome in ("exact", "approximate")
-        for question_id in names[losses.found[outcome]].tolist()
-    ]
-    if not differing:
-        return
-    rows = pd.DataFrame(
-        {"Question": [questions[i].text for i, _ in differing], "Outcome": [outcome for _, outcome in differing]}
-    )
-
-    def opened(pair: tuple[str, str]) -> None:
-        st.session_state["open-question"] = pair[0]
-
-    table.draw(
-        rows, "exact", alt="Where the searches differ", among=differing, turn=f"{run.id}-{k}", opened=opened, most=8
-    )
-
-
 # What is read and computed
 
 
@@ -313,13 +272,13 @@ def _behind(run: Run, *_: object) -> list[str]:
 
 
 def _searched(run: Run) -> frozenset[str]:
-    return frozenset(cache.workspace().store.cache("replay").held(list(_keys(run).values())))
+    return frozenset(cache.workspace().store.cache("replay").held([_key(run)]))
 
 
 @cache.kept(32, also=_behind)
-def _keys(run: Run) -> dict[Part, str]:
+def _key(run: Run) -> str:
     asked = [question for question in cache.questions(run).values() if question.evidence]
-    return searched_again.keys(cache.workspace(), run, asked)
+    return searched_again.key_of(cache.workspace(), run, asked)
 
 
 @cache.kept(8, "Reading the rankings", also=_behind)
@@ -349,13 +308,7 @@ def _cases(run: Run, k: int, by: Confidence) -> tuple[Risk, Curve | None, str]:
         return found, None, str(error)
 
 
-@cache.kept(16, also=_behind)
-def _losses(run: Run, searched: frozenset[str], k: int) -> tuple[Losses, tuple[str, ...]] | None:
-    """Return what the approximate search misses, None when exact search was not made yet."""
-    return what_if_of_run.losses(cache.workspace(), _stored(run, searched), k)
-
-
 @cache.kept(32, also=_behind)
-def _refusal(run: Run, part: Part) -> str:
-    """Say why a part cannot be searched for again; "" when it can."""
-    return searched_again.refusal(cache.workspace(), run, part)
+def _refusal(run: Run) -> str:
+    """Say why both rankings cannot be searched for again; "" when they can."""
+    return searched_again.refusal(cache.workspace(), run)
