@@ -19,7 +19,7 @@ def test_an_empty_database_is_upgraded_to_the_tables_of_the_store(database_url):
     engine = open_store(database_url)._engine
     with engine.connect() as connection:
         assert compare_metadata(MigrationContext.configure(connection), schema.metadata) == []
-        schema.comments.drop(connection)
+        schema.moves.drop(connection)
         assert len(compare_metadata(MigrationContext.configure(connection), schema.metadata)) == 1, "it does compare"
 
 

@@ -27,6 +27,8 @@ from ragviz.analysis.sides import (
     notes,
     of_different_sides,
     settings_that_differ,
+    shared,
+    side_by_side,
     versions,
 )
 from ragviz.core.call import Estimate
@@ -260,24 +262,13 @@ def compare(
     k = min(sides[0].config["k"], depth) if k is None else k
     if not 1 <= k <= depth:
         raise UsageError(f"k = {k}, but the runs rank {depth} chunks: give a k from 1 to {depth}.")
+    asked_of, everyone = cache(lambda ids: Asked(ids, documents or {})), range(len(sides))
+    columns = _of_answers(sides, asked_of)
+    answers = [name for name in columns if Scores(columns).of(name, everyone).question_ids]
     rankings = [side.measure(k, depth) for side in sides]
-    asked_of = cache(lambda ids: Asked(ids, documents or {}))
-    columns = {
-        name: _scored(sides, name, asked_of) for name in answer_metrics(sides) if len(versions(sides, name)) == 1
-    }
-    scored, everyone = Scores(columns), range(len(sides))
-    answers = [name for name in columns if scored.of(name, everyone).question_ids]
     ids, rows = _common(sides, rankings, needed=not answers)
     values = _values(rankings, rows) if ids else {}
-    ks = [min(side.config["k"], depth) for side in sides]
-    name = primary.removesuffix(f"@{OWN}")
-    is_own = k == ks[0] and len(set(ks)) > 1  # else all are compared at the k that was asked for
-    if name in METRICS:
-        at_own = is_own if name == primary else set(ks) != {k}
-        primary = label(name, OWN if at_own else k)
-    own = {primary} if primary.endswith(f"@{OWN}") else set[str]()
-    if label("recall", k) in values and is_own:
-        own.add(label("recall", OWN))
+    primary, own = _labels(sides, primary, k, depth, measured=label("recall", k) in values)
     values |= {name: _at_own_k(sides, rows, name, depth) for name in sorted(own) if values}
     applies = np.ones((len(sides), len(ids)), dtype=np.bool_)
     scored = Scores(columns | {name: (asked_of(ids), matrix, applies) for name, matrix in values.items()})
@@ -307,6 +298,31 @@ def compare(
         asked=sides[0].asked if sides[0].config.get("split") and len({side.asked for side in sides}) == 1 else "",
         generators=made_by,
     )
+
+
+def _of_answers(sides: Sequence[RunSide], asked_of: Callable[[tuple[str, ...]], Asked]) -> dict[str, Scored]:
+    """Return the scores of answers by the metrics that all runs have, of one version."""
+    columns = {}
+    for name in answer_metrics(sides):
+        if len(versions(sides, name)) == 1:
+            ids, values, applicable = side_by_side([side.scores[name] for side in sides])
+            columns[name] = asked_of(ids), values, applicable
+    return columns
+
+
+def _labels(sides: Sequence[RunSide], primary: str, k: int, depth: int, *, measured: bool) -> tuple[str, set[str]]:
+    """Return the label of the primary metric, and those that are measured at each run's own k.
+
+    `measured` is whether recall is, at `k`.
+    """
+    ks = [min(side.config["k"], depth) for side in sides]
+    name = primary.removesuffix(f"@{OWN}")
+    is_own = k == ks[0] and len(set(ks)) > 1  # else all are compared at the k that was asked for
+    if name in METRICS:
+        at_own = is_own if name == primary else set(ks) != {k}
+        primary = label(name, OWN if at_own else k)
+    own = {primary} if primary.endswith(f"@{OWN}") else set[str]()
+    return primary, own | ({label("recall", OWN)} if measured and is_own else set())
 
 
 class Asked:
@@ -448,7 +464,7 @@ def _common(
 
     Raises UsageError where there is none and one is `needed`, as no answers are compared.
     """
-    ids, rows = _shared([each.question_ids for each in rankings])
+    ids, rows = shared([each.question_ids for each in rankings])
     if not ids and needed:
         pairs = zip(sides, rankings, strict=True)
         counts = ", ".join(f"{side.name} {len(each.question_ids)}" for side, each in pairs)
@@ -463,15 +479,6 @@ def _common(
             "question set, judged by the same metrics."
         )
     return ids, rows
-
-
-def _shared(asked: Sequence[tuple[str, ...]]) -> tuple[tuple[str, ...], list[NDArray[np.int64]]]:
-    """Return the ids that are in all of these, in the order of the first, and their places in each."""
-    if all(ids == asked[0] for ids in asked):
-        return asked[0], [np.arange(len(asked[0]))] * len(asked)
-    places = [{question_id: place for place, question_id in enumerate(ids)} for ids in asked]
-    shared = tuple(i for i in asked[0] if all(i in of for of in places))
-    return shared, [np.array([of[i] for i in shared], dtype=np.int64) for of in places]
 
 
 def _at_own_k(sides: Sequence[RunSide], rows: Sequence[NDArray[np.int64]], metric: str, depth: int) -> Floats:
@@ -492,14 +499,6 @@ def _values(rankings: Sequence[Measured], rows: Sequence[NDArray[np.int64]]) -> 
     return {
         name: np.stack([each.values[name][place] for each, place in zip(rankings, rows, strict=True)]) for name in names
     }
-
-
-def _scored(sides: Sequence[RunSide], name: str, asked_of: Callable[[tuple[str, ...]], Asked]) -> Scored:
-    """Return the questions asked of a metric in all runs, its values, NaN for none, and where it applies: (runs, n)."""
-    columns = [side.scores[name] for side in sides]
-    ids, rows = _shared([each.question_ids for each in columns])
-    values = np.stack([each.values[place] for each, place in zip(columns, rows, strict=True)])
-    return asked_of(ids), values, np.stack([each.applicable[place] for each, place in zip(columns, rows, strict=True)])
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,6 +68,22 @@ def column(by_question: Mapping[str, Score]) -> Column:
     return Column(tuple(by_question), np.array(values, dtype=np.float64), tuple(sorted(used)), applicable)
 
 
+def shared(asked: Sequence[tuple[str, ...]]) -> tuple[tuple[str, ...], list[NDArray[np.int64]]]:
+    """Return the ids that are in all of these, in the order of the first, and their places in each."""
+    if all(ids == asked[0] for ids in asked):
+        return asked[0], [np.arange(len(asked[0]))] * len(asked)
+    places = [{question_id: place for place, question_id in enumerate(ids)} for ids in asked]
+    ids = tuple(i for i in asked[0] if all(i in of for of in places))
+    return ids, [np.array([of[i] for i in ids], dtype=np.int64) for of in places]
+
+
+def side_by_side(columns: Sequence[Column]) -> tuple[tuple[str, ...], Floats, NDArray[np.bool_]]:
+    """Return the questions asked in all columns, their values, NaN for none, where the metric applies: (runs, n)."""
+    ids, rows = shared([each.question_ids for each in columns])
+    values = np.stack([each.values[place] for each, place in zip(columns, rows, strict=True)])
+    return ids, values, np.stack([each.applicable[place] for each, place in zip(columns, rows, strict=True)])
+
+
 @dataclass(frozen=True, slots=True)
 class RunSide:
     """A run as it is compared.

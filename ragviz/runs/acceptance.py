@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ragviz.analysis import evaluate, requirements
+from ragviz.analysis import requirements
 from ragviz.analysis.requirements import Outcome, Requirement, Undecided
 from ragviz.analysis.rules import MINIMUM_EFFECT
 from ragviz.core.call import Estimate
@@ -14,7 +14,7 @@ from ragviz.core.configuration import Run
 from ragviz.core.errors import UsageError
 from ragviz.judging import controls
 from ragviz.metrics.registry import METRICS, label
-from ragviz.runs import comparisons, judgements, measurements
+from ragviz.runs import comparisons, judgements, measurements, overviews
 from ragviz.workspace import Workspace
 
 
@@ -107,17 +107,12 @@ def to_json(acceptance: Acceptance) -> dict[str, Any]:
 
 
 def _means(workspace: Workspace, current: Run, required: Sequence[Requirement]) -> dict[str, Estimate]:
-    """Return the means at the run's k, at every k that is required, and of its answers."""
-    if not required:
-        return {}
-    means: dict[str, Estimate] = {}
-    for k in dict.fromkeys([current.config.k, *(_k_of(each.metric, current.config.k) for each in required)]):
+    """Return the means at the run's k and of its answers, and those at every k that is required."""
+    whole = overviews.overview(workspace, current)
+    means = dict(whole.summary.metrics) | {name: each.estimate for name, each in whole.judgement.metrics.items()}
+    for k in {_k_of(each.metric, current.config.k) for each in required} - {current.config.k}:
         means |= measurements.summary_of(workspace, current, k, curves=False).metrics
-    if all(requirement.metric in means for requirement in required):
-        return means
-    questions, scores = workspace.store.rankings.questions(current.id), measurements.scores_of(workspace, current)
-    scored = evaluate.summarise_scores(scores, questions, seed=current.config.seed)
-    return means | {name: each.estimate for name, each in scored.items()}
+    return means
 
 
 def _against(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from ragviz.analysis.sides import Column, side_by_side
 from ragviz.core.call import Estimate
 from ragviz.core.configuration import Run
 from ragviz.core.errors import NotFoundError, UsageError
@@ -63,16 +63,17 @@ def history(workspace: Workspace, runs: Sequence[Run], metric: str = "") -> Hist
     if len(runs) < 2:
         raise UsageError(f"A history takes two finished runs: there {'is one' if runs else 'are none'}.")
     of_runs = [overviews.overview(workspace, run) for run in runs]
-    known = [_scores(run, overview) for run, overview in zip(runs, of_runs, strict=True)]
-    common = [name for name in ("recall", *ANSWER_METRICS) if all(name in scores for scores in known)]
+    known = [_columns(run, overview) for run, overview in zip(runs, of_runs, strict=True)]
+    common = [name for name in ("recall", *ANSWER_METRICS) if all(name in columns for columns in known)]
     metric = metric or next(iter(common), "")
-    if not all(metric in scores for scores in known):
+    if not all(metric in columns for columns in known):
         offered = ", ".join(common) or "none"
         raise NotFoundError(f"'{metric}' is not measured in all of these runs: common to them is {offered}.")
-    ids = sorted(set.intersection(*({*scores[metric]} for scores in known)))
+    shared, values, _ = side_by_side([columns[metric] for columns in known])
+    rows = np.flatnonzero(np.isfinite(values).all(axis=0))
+    ids, matrix = [shared[row] for row in rows], values[:, rows].T
     if not ids:
         raise UsageError(f"There is no question for which all of these runs have {metric}.")
-    matrix = np.array([[scores[metric][i] for scores in known] for i in ids])
     asked = of_runs[-1].asked
     documents = dict(zip(asked.ids, asked.documents, strict=True))
     clusters = clusters_of([documents.get(i, ()) for i in ids])
@@ -96,13 +97,10 @@ def change_point(scores: Floats, clusters: Clusters) -> tuple[int, Difference] |
     return (at + 1, corrected(tried[at], p_value, len(tried))) if p_value < ALPHA else (None, None)
 
 
-def _scores(run: Run, overview: Overview) -> dict[str, dict[str, float]]:
-    """Return what is measured of a run, by metric and question; recall at its own k."""
-    found: dict[str, dict[str, float]] = {}
-    recall = overview.summary.scores.get(label("recall", run.config.k))
+def _columns(run: Run, overview: Overview) -> dict[str, Column]:
+    """Return what is measured of a run by metric; recall at its own k."""
+    ids, recall = overview.summary.question_ids, overview.summary.scores.get(label("recall", run.config.k))
+    of_rankings = {}
     if recall is not None and len(recall):
-        found["recall"] = dict(zip(overview.summary.question_ids, recall.tolist(), strict=True))
-    for name, column in overview.answers.items():
-        pairs = zip(column.question_ids, column.values.tolist(), strict=True)
-        found[name] = {question_id: value for question_id, value in pairs if not math.isnan(value)}
-    return found
+        of_rankings = {"recall": Column(ids, recall, (), np.ones(len(ids), dtype=np.bool_))}
+    return of_rankings | dict(overview.answers)
