@@ -30,6 +30,7 @@ from typing import Any
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import ScriptRunner
+from streamlit.runtime.scriptrunner_utils.script_run_context import ScriptRunContext
 from streamlit.testing.v1 import AppTest
 
 from ragviz.core.call import Call
@@ -50,6 +51,7 @@ RUNS = ("first", "second")
 WORDS = ("pump", "valve", "gate", "tank", "sensor", "motor", "filter", "pipe", "meter", "boiler")
 VISITS = {
     "results: Overview": ("results", {"run": "first"}),
+    "results: By k and document": ("results", {"run": "first", "tab": "By k and document"}),
     "results: Scores": ("results", {"run": "first", "tab": "Scores"}),
     "results: RAGQuestEval": ("results", {"run": "first", "tab": "RAGQuestEval"}),
     "results: All metrics": ("results", {"run": "first", "tab": "All metrics"}),
@@ -177,10 +179,20 @@ def judged(of: Question, result: Retrieved, chance: random.Random) -> EvaluatedA
 
 
 class Script:
-    """Wall and processor seconds of every execution of a script, without what AppTest does before and after."""
+    """Wall and processor seconds of every execution of a script, without what AppTest does before and after.
+
+    And the megabytes of messages that a browser would be sent.
+    """
 
     def __init__(self) -> None:
-        self.wall = self.processor = 0.0
+        self.wall = self.processor = self.sent = 0.0
+        enqueue = ScriptRunContext.enqueue
+
+        def counted(context: ScriptRunContext, message: Any) -> None:
+            self.sent += message.ByteSize() / 2**20
+            enqueue(context, message)
+
+        ScriptRunContext.enqueue = counted  # type: ignore[method-assign]
         self.profile: cProfile.Profile | None = None
         self._run = ScriptRunner._run_script  # Streamlit has no measure of its own
         ScriptRunner._run_script = self._timed()  # type: ignore[method-assign]
@@ -199,9 +211,10 @@ class Script:
 
         return timed
 
-    def taken(self) -> tuple[float, float]:
-        """Return wall and processor seconds since the last call."""
-        taken, self.wall, self.processor = (self.wall, self.processor), 0.0, 0.0
+    def taken(self) -> tuple[float, float, float]:
+        """Return wall and processor seconds, and megabytes sent, since the last call."""
+        taken = self.wall, self.processor, self.sent
+        self.wall = self.processor = self.sent = 0.0
         return taken
 
 
@@ -223,7 +236,7 @@ def checked(app: AppTest) -> AppTest:
 
 
 def measured(page: str, parameters: dict[str, str], script: Script, rounds: int) -> dict[str, list[float]]:
-    """Return [wall, processor] seconds of the first visit, and the medians of reruns."""
+    """Return [wall, processor seconds, megabytes sent] of the first visit, and the medians of reruns."""
     firsts, agains = [], []
     for _ in range(rounds):
         st.cache_data.clear()

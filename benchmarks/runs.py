@@ -27,7 +27,7 @@ import numpy as np
 from retrieval import texts
 
 from ragviz.backends.local import LocalIndex
-from ragviz.core.configuration import IndexConfig, RetrieverName, RunConfig
+from ragviz.core.configuration import IndexConfig, RunConfig
 from ragviz.core.document import Span
 from ragviz.core.question import Question
 from ragviz.index import indexing
@@ -97,7 +97,7 @@ def libraries(index: LocalIndex, retriever: str, questions: Sequence[Question], 
             clauses = [tantivy.Query.term_query(live.schema, "terms", term, "freq") for term in terms]
             query = tantivy.Query.boolean_query([(tantivy.Occur.Should, clause) for clause in clauses])
             hits = live.searcher.search(query, DEPTH, count=False).hits
-            found = live.searcher.fast_field_values("row", [address for _, address in hits])
+            found = cast("list[int]", live.searcher.fast_field_values("row", [address for _, address in hits]))
             rows.append((question.id, json.dumps(ids[found].tolist()), np.array([hit[0] for hit in hits]).tobytes()))
     else:
         vectors = embedder.embed([question.text for question in questions], "query")
@@ -121,7 +121,7 @@ def measured(folder: Path, count: int, rounds: int) -> dict[str, Any]:
     info = workspace.store.indexes.get("cuts")
     index, taken = cast(LocalIndex, workspace.index(info)), dict[str, Any]()
     for retriever in ("bm25", "knn"):
-        config = RunConfig(info.id, "asked", cast(RetrieverName, retriever), k=3, depth=DEPTH)
+        config = RunConfig(info.id, "asked", retriever, k=3, depth=DEPTH)
         ours, theirs, before = list[float](), list[float](), (folder / "ragviz.db").stat().st_size
         for number in range(rounds):
             name = f"{retriever} {number}"
