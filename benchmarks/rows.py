@@ -12,7 +12,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-COMMANDS: tuple[str, ...] = ("ranking.py",)
+COMMANDS: tuple[str, ...] = (
+    "ranking.py",
+    "ingest.py",
+    "indexing.py --without-embedder",
+)
 """The scripts of this folder with the sizes of `make bench`, which end in reasonable time."""
 
 
