@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 
 COMMANDS: tuple[str, ...] = (
+    "startup.py",
     "ranking.py",
     "ingest.py",
     "indexing.py --without-embedder",

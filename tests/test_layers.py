@@ -127,7 +127,7 @@ def run_python(*words: str, **more: str) -> str:
 def test_help_loads_no_library_but_what_draws_it():
     heavy = (
         "torch sentence_transformers transformers spacy jieba tantivy elasticsearch openai httpx kreuzberg scipy "
-        "pandas numpy sqlalchemy pydantic pydantic_settings psutil platformdirs streamlit plotly"
+        "pandas numpy sqlalchemy pydantic psutil platformdirs streamlit plotly"
     )
     light = f"text.untrusted {REGISTRIES}".split()
     closed = [file for file in FILES if file not in light and "__" not in file]

@@ -1,6 +1,6 @@
 """The command line: all that the pages do. Exit 0; 1 when a job ended in errors; 2 for bad usage or input.
 
-A file per noun; `console` holds what they share, `lazy` has modules of the library loaded when they are used.
+A file per noun; `console` holds what they share. Modules of the library are loaded when they are used.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from ragviz.cli import lazy
+from ragviz.core import lazy
 from ragviz.core.errors import InputError, RagvizError, UsageError
 from ragviz.core.installation import dashboard_folder
 
@@ -44,14 +44,15 @@ with lazy.loading_when_used():
 OF_QUESTIONS = (generate_commands, evidence_commands, health_commands)
 """Files that add their commands to `ragviz questions` when they are imported."""
 
-app = console.group("See where a RAG system loses answers, and whether a change really helped.")
+EXPLANATION = "See where a RAG system loses answers, and whether a change really helped."
+app = console.group(EXPLANATION)
 
 
 def main() -> None:
     """Run the command line; errors raised on purpose become a sentence and an exit code."""
     console.umask = os.umask(0o077)  # stored files are readable by this user alone
     try:
-        app(standalone_mode=True)
+        _app_of(sys.argv[1:2])(standalone_mode=True)
     except (UsageError, InputError) as error:
         console.fail(str(error), 2)
     except RagvizError as error:
@@ -64,6 +65,16 @@ def main() -> None:
         console.fail(str(refused), 1)
     except KeyboardInterrupt as stop:
         console.fail(str(stop) or "Stopped.", 1)
+
+
+def _app_of(words: list[str]) -> typer.Typer:
+    """Return the app with only the group that the first word names: typer reads the options of all commands it has."""
+    named = [group for group in app.registered_groups if [group.name] == words]
+    if not named:
+        return app
+    alone = console.group(EXPLANATION)
+    alone.registered_groups = named
+    return alone
 
 
 @app.command("app")

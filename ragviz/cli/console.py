@@ -19,9 +19,6 @@ from typing import TYPE_CHECKING, Any
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeRemainingColumn
-from rich.progress import Progress as Bar
-from rich.table import Table
 
 from ragviz.core.call import Estimate
 from ragviz.core.errors import Cancelled, InputError, UsageError
@@ -97,6 +94,8 @@ def _plain(value: Any) -> Any:
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[object]], title: str = "") -> None:
     """Print rows under their columns, None as nothing; no cell is truncated when the output is not a terminal."""
+    from rich.table import Table
+
     drawn = Table(title=title or None, title_justify="left", box=None, pad_edge=False)
     for column in columns:
         drawn.add_column(column, overflow="fold")  # a truncated name cannot be given to another command
@@ -157,6 +156,9 @@ def bar() -> Iterator[Progress]:
         Cancelled: the work was interrupted from the keyboard.
 
     """
+    from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[unit]}"))
     with Bar(*columns, TimeRemainingColumn(), console=err, transient=True, disable=not err.is_terminal) as drawn:
         tasks: list[TaskID] = []

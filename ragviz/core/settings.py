@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from platformdirs import user_data_dir
-from pydantic import Field, SecretStr, ValidationError
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import BaseModel, Field, SecretStr, ValidationError
 
 from ragviz.core.addresses import secrets_of
 from ragviz.core.errors import UsageError
@@ -26,11 +25,17 @@ def _login() -> str:
         return ""
 
 
-class Settings(BaseSettings):
-    """Addresses, keys and limits. A field is read from the variable named in its alias, and from no other."""
+def _variables(file: str | None) -> dict[str, str]:
+    """Return what an `.env` file sets, nothing when there is none."""
+    if file is None or not Path(file).is_file():
+        return {}
+    from dotenv import dotenv_values
 
-    # Not `populate_by_name`: it reads HOME, MODEL or DATABASE_URL, which belong to the system and to other programs.
-    model_config = SettingsConfigDict(env_file=".env", extra="ignore", env_ignore_empty=True, case_sensitive=True)
+    return {name: value for name, value in dotenv_values(file).items() if value}
+
+
+class Settings(BaseModel):
+    """Addresses, keys and limits. A field is read from the variable named in its alias, and from no other."""
 
     home: Path = Field(default_factory=lambda: Path(user_data_dir("ragviz")), alias="RAGVIZ_HOME")
     database_url: SecretStr | None = Field(default=None, alias="RAGVIZ_DATABASE_URL")
@@ -50,10 +55,16 @@ class Settings(BaseSettings):
     max_file_mb: int = Field(default=200, ge=1, alias="RAGVIZ_MAX_FILE_MB")
     allowed_hosts: str = Field(default="", alias="RAGVIZ_ALLOWED_HOSTS")
 
-    def __init__(self, **values: Any) -> None:
-        """Read the settings; `values`, by the names of fields or variables, come before what is configured."""
+    def __init__(self, _env_file: str | None = ".env", **values: Any) -> None:
+        """Read the settings: `values`, by the names of fields or variables, then the environment, then the file.
+
+        A variable that is empty counts as not set.
+        """
         fields = type(self).model_fields
-        super().__init__(**{str(fields[name].alias) if name in fields else name: values[name] for name in values})
+        given = {str(fields[name].alias) if name in fields else name: value for name, value in values.items()}
+        configured = _variables(_env_file) | {name: value for name, value in os.environ.items() if value}
+        aliases = (str(field.alias) for field in fields.values())
+        super().__init__(**{alias: configured[alias] for alias in aliases if alias in configured} | given)
 
     @property
     def keys(self) -> tuple[str, ...]:

@@ -217,7 +217,7 @@ def listed(workspace: Workspace, limit: int = 100) -> list[Job]:
 
 def active_runs(workspace: Workspace) -> set[str]:
     """Return the names of runs with a queued or running job; a run without one that is not done is interrupted."""
-    active = [job for job in listed(workspace) if job.status in ACTIVE]
+    active = [job for job in map(refreshed, workspace.store.jobs.active()) if job.status in ACTIVE]
     ids = {made_by(job, "experiment") for job in active} - {""}
     swept = [workspace.store.experiments.find(each) for each in ids]
     names = {e.run_name(cell.name, side) for e in swept if e is not None for cell in e.cells for side in ("", "test")}

@@ -6,14 +6,13 @@ import html
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
-
-import pandas as pd
-from rich.console import Console
-from rich.markup import escape
-from rich.progress import Progress as Bar
+from typing import TYPE_CHECKING
 
 from ragviz.core.stopping import Progress, silent
 from ragviz.text.markup import visible
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 ROWS = 10
 """Rows of a table that are shown; a result's `to_pandas()` has all of them."""
@@ -25,6 +24,10 @@ def watched(progress: Progress) -> Iterator[Progress]:
     if progress is not silent:
         yield progress
         return
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.progress import Progress as Bar
+
     console = Console(stderr=True)
     with Bar(console=console, transient=True, disable=not (console.is_terminal or console.is_jupyter)) as bar:
         task = bar.add_task("")

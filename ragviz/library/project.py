@@ -20,10 +20,9 @@ from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-import pandas as pd
-
+from ragviz.core import lazy
 from ragviz.core.configuration import IndexConfig, RunConfig
 from ragviz.core.endpoint_choices import Endpoint
 from ragviz.core.errors import InputError, RowErrors, UsageError
@@ -31,20 +30,25 @@ from ragviz.core.fields import Field, fields_of
 from ragviz.core.job import NewJob
 from ragviz.core.question import GeneratorName, QuestionStyle, QuestionType
 from ragviz.core.stopping import Progress, silent
-from ragviz.documents import corpora
-from ragviz.experiments import grid
-from ragviz.jobs import worker
 from ragviz.library.display import Shown, watched
 from ragviz.library.project_results import Comparison, Documents, Experiment, Index, QuestionSet, Run
-from ragviz.questions import exchange, staleness
-from ragviz.questions.formats import input_file as input_files
-from ragviz.questions.formats import set_formats
-from ragviz.runs import comparisons, recorded
-from ragviz.service import experiment_verbs, index_verbs, question_verbs, run_verbs, target_verbs
-from ragviz.store import database
-from ragviz.targets import logged_file
-from ragviz.targets.callables import Called
-from ragviz.workspace import Workspace, open_workspace
+
+with lazy.loading_when_used():
+    from ragviz.documents import corpora
+    from ragviz.experiments import grid
+    from ragviz.jobs import worker
+    from ragviz.questions import exchange, staleness
+    from ragviz.questions.formats import input_file as input_files
+    from ragviz.questions.formats import set_formats
+    from ragviz.runs import comparisons, recorded
+    from ragviz.service import experiment_verbs, index_verbs, question_verbs, run_verbs, target_verbs
+    from ragviz.store import database
+    from ragviz.targets import callables, logged_file
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ragviz.workspace import Workspace
 
 Made = TypeVar("Made")
 
@@ -256,7 +260,7 @@ class Project(Shown):
         config = target_verbs.asking(self.workspace, question_set, choices)
         with watched(self.progress) as progress:
             more: dict[str, Any] = {"repeats": repeats, "budget": budget, "progress": progress}
-            system = Called(target, concurrency=concurrency)
+            system = callables.Called(target, concurrency=concurrency)
             return Run(self.workspace, recorded.record(self.workspace, question_set, name, system, config, **more).name)
 
     @with_choices_of(RunConfig)
@@ -297,6 +301,8 @@ class Project(Shown):
             UsageError: the name is taken, or several systems are in the file and none is chosen.
 
         """
+        import pandas as pd
+
         with TemporaryDirectory() as folder:
             path = Path(folder) / "frame.jsonl"
             if isinstance(frame_or_path, pd.DataFrame):
@@ -418,6 +424,8 @@ class Project(Shown):
 
     def _table(self) -> pd.DataFrame:
         """What each corpus holds."""
+        import pandas as pd
+
         store = self.workspace.store
         rows = [{"corpus": corpus.name, **store.corpora.holdings(corpus.id)} for corpus in store.corpora.all()]
         return pd.DataFrame(rows, columns=None if rows else ["corpus"]).set_index("corpus")
@@ -433,6 +441,8 @@ def open(home: PathLike | None = None, *, progress: Progress = silent) -> Projec
         UsageError: a variable cannot be used; `home` is not a folder, and cannot be created.
 
     """
+    from ragviz.workspace import open_workspace
+
     return Project(open_workspace(None if home is None else Path(home).expanduser()), progress)
 
 

@@ -9,30 +9,34 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pandas as pd
-
-from ragviz.analysis import compare as comparing
-from ragviz.analysis import comparison_words, diagnose
-from ragviz.analysis.requirements import Undecided
-from ragviz.core import configuration
+from ragviz.core import configuration, lazy
 from ragviz.core.call import Estimate
 from ragviz.core.configuration import RetrieverName
 from ragviz.core.question import ASKED
-from ragviz.documents import corpora
-from ragviz.experiments import findings
-from ragviz.experiments.conclusion import Conclusion
-from ragviz.experiments.findings import Outcome
-from ragviz.jobs import worker
 from ragviz.library.display import Shown
-from ragviz.metrics import registry
-from ragviz.questions import interchange, sets
-from ragviz.retrieval import retrievers, search
-from ragviz.runs import acceptance, alternatives, exports, judgements, measurements, replays, rescue_words, tables
-from ragviz.service import run_verbs
 from ragviz.text.counts import counted
-from ragviz.workspace import Workspace
+
+with lazy.loading_when_used():
+    from ragviz.analysis import compare as comparing
+    from ragviz.analysis import comparison_words, diagnose
+    from ragviz.documents import corpora
+    from ragviz.experiments import findings
+    from ragviz.jobs import worker
+    from ragviz.metrics import registry
+    from ragviz.questions import interchange, sets
+    from ragviz.retrieval import retrievers, search
+    from ragviz.runs import acceptance, alternatives, exports, judgements, measurements, replays, rescue_words, tables
+    from ragviz.service import run_verbs
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ragviz.analysis.requirements import Undecided
+    from ragviz.experiments.conclusion import Conclusion
+    from ragviz.experiments.findings import Outcome
+    from ragviz.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -48,6 +52,8 @@ class Documents(Shown):
 
     def to_pandas(self) -> pd.DataFrame:
         """A row for each file, by name: status, pages, characters, language, message (warnings, where it was read)."""
+        import pandas as pd
+
         rows = [
             (f.name, f.status, f.pages, f.characters, f.language, f.message or "; ".join(f.warnings))
             for f in self.files
@@ -80,6 +86,8 @@ class Index(Shown):
             SearchError: it is damaged, or its server fails.
 
         """
+        import pandas as pd
+
         info = self.workspace.store.indexes.get(self.name)
         hits = search.search(self.workspace, info, query, retrievers.chosen(info, retriever), k)
         rows = [
@@ -89,6 +97,8 @@ class Index(Shown):
 
     def to_pandas(self) -> pd.DataFrame:
         """One row: number of chunks, their tokens in total, and the configuration of the index."""
+        import pandas as pd
+
         info = self.workspace.store.indexes.get(self.name)
         config = {key: value for key, value in asdict(info.config).items() if key != "options"}
         row = {"status": info.status, "documents": len(info.documents), "chunks": info.chunks, "tokens": info.tokens}
@@ -123,6 +133,8 @@ class QuestionSet(Shown):
         question, answer, kind, type, style, document, status, reason (if rejected or quarantined), generator, split
         (its side, "" for neither).
         """
+        import pandas as pd
+
         store = self.workspace.store
         question_set = store.sets.get(self.name)
         names = store.documents.names(question_set.corpus_id)
@@ -204,6 +216,8 @@ class Run(Shown):
             UsageError: `k` is not from 1 to the run's depth.
 
         """
+        import pandas as pd
+
         current = self._record()
         summary = measurements.summary_of(self.workspace, current, k)
         without = summary.unanswerable + summary.reference_only
@@ -219,6 +233,8 @@ class Run(Shown):
             UsageError: `k` is not from 1 to the run's depth.
 
         """
+        import pandas as pd
+
         current = self._record()
         causes = judgements.judgement_of(self.workspace, current, k).causes
         steps = diagnose.waterfall(list(causes.values()), current.knows)[1:]
@@ -241,6 +257,8 @@ class Run(Shown):
             UsageError: `k` is not from 1 to the run's depth; the run is imported; a reranker cannot be used.
 
         """
+        import pandas as pd
+
         current = self._record()
         alternatives.check(current, k)
         at = current.config.k if k is None else k
@@ -264,6 +282,8 @@ class Run(Shown):
             UsageError: `k` is not from 1 to the run's depth.
 
         """
+        import pandas as pd
+
         cases = exports.cases_of(self.workspace, self._record(), k)
         rows = []
         for case in cases:
@@ -292,6 +312,8 @@ class Run(Shown):
             UsageError: there is no such table.
 
         """
+        import pandas as pd
+
         exports.check_tables([name])
         columns = tables.TABLES[name].columns
         rows = tables.rows(name, exports.contents_of(self.workspace, self._record(), means=name == "means"))
@@ -341,6 +363,8 @@ class Comparison(Shown):
         Benjamini and Hochberg's), significant, verdict, and how many questions were won, tied and lost. Rankings are
         compared over the questions with evidence that all runs have, answers over those that all have a score for.
         """
+        import pandas as pd
+
         runs, rows = self.result.runs, []
         for name, row in (self.result.metrics | self.result.answers).items():
             for run, estimate, delta in zip(runs, row.estimates, (None, *row.deltas), strict=True):
@@ -358,6 +382,8 @@ class Comparison(Shown):
             NotFoundError: the metric is not compared.
 
         """
+        import pandas as pd
+
         all_pairs = comparing.pairs(self.result, comparing.metric_of(self.result, metric))
         rows = [(pair.baseline, pair.delta.run, *_against(pair.delta)) for pair in all_pairs]
         return pd.DataFrame(rows, columns=["baseline", "run", *_AGAINST]).set_index(["baseline", "run"])
@@ -390,6 +416,8 @@ class Experiment(Shown):
 
     def cells(self) -> pd.DataFrame:
         """Return a row for each cell: its state, primary metric, difference to the baseline, and what it takes."""
+        import pandas as pd
+
         rows = [
             {
                 "cell": row.cell.name,

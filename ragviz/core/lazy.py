@@ -1,4 +1,4 @@
-"""Modules of the library are loaded when a command first uses them, so that `ragviz --help` loads none of them."""
+"""Modules are loaded when they are first used: `ragviz --help` and `ragviz.open()` need few of them."""
 
 from __future__ import annotations
 
