@@ -132,7 +132,7 @@ def test_an_error_of_a_reader_is_that_file_s_error(workspace, corpus, tmp_path, 
 
 def test_text_and_pages_are_read_in_a_child_process(workspace, corpus, monkeypatch):
     """A failure of a reader costs its process only; a short text alone cannot take time or memory."""
-    monkeypatch.setitem(text_files.READERS, "text", None)
-    monkeypatch.setitem(text_files.READERS, "html", None)
+    monkeypatch.setattr(text_files, "plain", None)
+    monkeypatch.setattr(text_files, "web_page", None)
     for name, data in (("a.txt", b"Text." * 2**14), ("a.html", b"<p>Text.")):
         assert corpora.add_file(workspace, corpus, name, data).status == "added"

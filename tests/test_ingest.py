@@ -35,7 +35,7 @@ def without_tesseract():
 PASSWORDS = {"libreoffice-writer-password.pdf": "openpassword", "r3-user-password.pdf": "asdfzxcv"}
 REFUSED = {
     "empty.txt": "The file is empty (0 bytes)",
-    "chi_sim_image.jpeg": "This is a JPEG picture: put it into a PDF",
+    "chi_sim_image.jpeg": "This is a picture: put it into a PDF",
 }
 PAGES = {
     "basic_tables_two_sheets.xlsx": 2, "multiple_tables.xlsx": 1, "spreadsheet_with_links.xlsx": 1,
@@ -360,12 +360,12 @@ def test_headers_footers_and_hidden_text_of_a_word_document():
     ("name", "data", "message"),
     [
         ("a.pdf", b"MZ\x90\0\3" + b"\0" * 60, "This is a program, not a document, although it is named .pdf: "),
-        ("a.txt", b"\x89PNG\r\n\x1a\n\0\0", "This is a PNG picture: put it into a PDF, whose scanned pages are read"),
-        ("a.docx", b"\xff\xd8\xff\xe0\0\x10JFIF", "This is a JPEG picture, although it is named .docx: put "),
-        ("a.heic", b"\0\0\0\x18ftypheic\0\0\0\0", "This is a HEIF picture: put it"),
-        ("a.webp", b"RIFF\0\0\0\0WEBPVP8 ", "This is a WebP picture: put it"),
-        ("a.gz", b"\x1f\x8b\x08" + b"\0" * 20, "This is a gzip archive: unpack it and add the files inside."),
-        ("a.db", b"SQLite format 3\0" + b"\0" * 20, "This is a SQLite file, not a document: export"),
+        ("a.txt", b"\x89PNG\r\n\x1a\n\0\0", "This is a picture: put it into a PDF, whose scanned pages are read"),
+        ("a.docx", b"\xff\xd8\xff\xe0\0\x10JFIF", "This is a picture, although it is named .docx: put "),
+        ("a.heic", b"\0\0\0\x18ftypheic\0\0\0\0", "This is a picture: put it"),
+        ("a.webp", b"RIFF\0\0\0\0WEBPVP8 ", "This is a picture: put it"),
+        ("a.gz", b"\x1f\x8b\x08" + b"\0" * 20, "This is an archive: unpack it and add the files inside."),
+        ("a.db", b"SQLite format 3\0" + b"\0" * 20, "This is a database or table, not a document: export"),
         ("a.mp3", b"ID3\4\0\0\0", "This is a sound or film, not a document"),
         ("a.zip", zipped({"x.txt": "x", "y.txt": "y"}), "This is a ZIP archive of 2 files: unpack it"),
         ("a.zip", zipped({}), "This is a ZIP archive of 0 files: unpack it"),
@@ -437,18 +437,18 @@ def test_one_process_reads_file_after_file_until_one_is_bad(no_reader_waits):
     ballast[::4096] = b"x" * len(ballast[::4096])
     files = dict(sample.documents())
     docx, xlsx = (next(data for name, data in files.items() if name.endswith(end)) for end in (".docx", ".xlsx"))
-    child.read_in_child(kinds.KINDS["docx"], docx, None)
+    child.read_in_child(kinds.KINDS["docx"], "a", docx, None)
     [first] = child._idle
-    child.read_in_child(kinds.KINDS["xlsx"], xlsx, None)
+    child.read_in_child(kinds.KINDS["xlsx"], "a", xlsx, None)
     assert child._idle == [first]
     with pytest.raises(UnreadableFile):
-        child.read_in_child(kinds.KINDS["docx"], b"PK\x03\x04 no more of it", None)
+        child.read_in_child(kinds.KINDS["docx"], "a", b"PK\x03\x04 no more of it", None)
     assert child._idle == []
     assert first._process.returncode is not None
-    child.read_in_child(kinds.KINDS["docx"], docx, None)
+    child.read_in_child(kinds.KINDS["docx"], "a", docx, None)
     [second] = child._idle
     second._process.kill()  # as if it had died of what it read: a fresh one reads the next
-    kind, parts, _ = child.read_in_child(kinds.KINDS["xlsx"], xlsx, None)
+    kind, parts, _ = child.read_in_child(kinds.KINDS["xlsx"], "a", xlsx, None)
     assert kind.key == "xlsx"
     assert parts
     [third] = child._idle

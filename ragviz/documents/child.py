@@ -15,17 +15,14 @@ import re
 import signal
 import subprocess
 import sys
-import threading
-import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from ragviz.core.errors import PasswordNeeded, UnreadableFile
-from ragviz.documents import text_files
 from ragviz.documents.kinds import KINDS, Kind, damaged
-from ragviz.documents.readers import Parts, load, read, scanned
+from ragviz.documents.readers import TEXT, Parts, load, read, scanned
 
 SECONDS = 60
 SECONDS_PER_MB = 3
@@ -38,30 +35,24 @@ CHARACTERS = 200 * 2**20
 """Characters of a file's text at most, or as many as the file has bytes."""
 IDLE_SECONDS = 5.0
 
+_LATE = -getattr(signal, "SIGALRM", signal.NSIG)
+"""How a process ends whose time is up; Windows has no such signal."""
 _PACKAGES = str(Path(__file__).resolve().parents[2])
 
 
-def read_in_child(kind: Kind, data: bytes, password: str | None) -> tuple[Kind, Parts, list[str]]:
+def read_in_child(
+    kind: Kind | None, name: str, data: bytes, password: str | None
+) -> tuple[Kind | None, Parts, list[str]]:
     """Read a file in a child process: return its kind, after decryption, its text or pages, and warnings.
 
     Raises:
         UnreadableFile: damaged, or reading it takes too long or too much memory; PasswordNeeded.
 
     """
-    reply = _checked_reply(kind.title, {"kind": kind.key, "password": password}, data)
+    title, key = (kind.title, kind.key) if kind else ("a text file", TEXT)
+    reply = _checked_reply(title, {"kind": key, "name": name, "password": password}, data)
     parts: list[str] = reply["parts"]
-    return KINDS[reply["kind"]], parts if reply["pages"] else parts[0], reply["warnings"]
-
-
-def read_text_in_child(reader: str, name: str, data: bytes) -> tuple[str, list[str]]:
-    """Read a text file or web page in a child process: return its text, and warnings.
-
-    Raises:
-        UnreadableFile: no text, or reading it takes too long or too much memory.
-
-    """
-    reply = _checked_reply("a web page" if reader == "html" else "a text file", {"kind": reader, "name": name}, data)
-    return reply["parts"][0], reply["warnings"]
+    return KINDS.get(reply["kind"]), parts if reply["pages"] else parts[0], reply["warnings"]
 
 
 def scan_in_child(data: bytes, password: str | None, pages: Sequence[int], languages: str, folder: str) -> list[str]:
@@ -74,7 +65,7 @@ def scan_in_child(data: bytes, password: str | None, pages: Sequence[int], langu
 def start_ahead(count: int) -> None:
     """Start up to `count` processes in advance, which load their libraries while other work is done."""
     for _ in range(count - len(_idle)):
-        _Child(loaded=True).wait()
+        _idle.append(_Child(loaded=True))
 
 
 def _checked_reply(title: str, request: dict[str, Any], data: bytes, more_seconds: float = 0) -> dict[str, Any]:
@@ -124,34 +115,22 @@ class _Child:
         environment = {**os.environ, "PYTHONPATH": paths, "MALLOC_ARENA_MAX": "2"}
         command = [sys.executable, "-P", "-c", f"from ragviz.documents.child import main; main({loaded})"]
         pipe, log = subprocess.PIPE, subprocess.DEVNULL
-        self._waits_since, self._watched = 0.0, False
         self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=log, env=environment)  # noqa: S603
 
     def ask(self, request: dict[str, Any], data: bytes) -> dict[str, Any] | None:
         """Have a file read; return None when the process ended without an answer. Afterwards it is idle, or ended."""
-        seconds = request["seconds"]
-        late = threading.Event()
-
-        def stop() -> None:
-            late.set()
-            self._process.kill()
-
-        clock = threading.Timer(seconds, stop)
-        clock.daemon = True
-        clock.start()
         reply = None
         try:
             reply = self._exchange(request, data)
         finally:
-            clock.cancel()
-            if reply is None or not reply["again"] or late.is_set():
-                self._end()
+            if reply is not None and reply["again"]:
+                _idle.append(self)
             else:
-                self.wait()
-        if reply is None and late.is_set():
+                self.end()
+        if reply is None and self._process.returncode == _LATE:
             raise UnreadableFile(
-                f"Reading took longer than {seconds:.0f} seconds and was stopped: split the file, or save it anew as "
-                "text."
+                f"Reading took longer than {request['seconds']:.0f} seconds and was stopped: split the file, or save "
+                "it anew as text."
             )
         return reply
 
@@ -178,30 +157,7 @@ class _Child:
             reply["parts"].append(part.decode("utf-8", "surrogatepass"))
         return reply
 
-    def wait(self) -> None:
-        """Stay idle for another file, for some seconds."""
-        self._waits_since = time.monotonic()
-        _idle.append(self)
-        if not self._watched:
-            self._watched = True
-            self._start_timer(IDLE_SECONDS)
-
-    def _start_timer(self, seconds: float) -> None:
-        clock = threading.Timer(seconds, self._end_when_idle)
-        clock.daemon = True
-        clock.start()
-
-    def _end_when_idle(self) -> None:
-        """End the process when it was idle for some seconds; one timer for all its files."""
-        left = self._waits_since + IDLE_SECONDS - time.monotonic()
-        if left <= 0:
-            with suppress(ValueError):  # a file is being read
-                _idle.remove(self)
-                self._end()
-        if self._process.returncode is None:
-            self._start_timer(left if left > 0 else IDLE_SECONDS)
-
-    def _end(self) -> None:
+    def end(self) -> None:
         """Kill the process; may be called again."""
         self._process.kill()
         with suppress(OSError):  # unwritten data
@@ -212,7 +168,7 @@ class _Child:
 def _end_all() -> None:
     """End all idle processes when this one ends."""
     while _idle:
-        _idle.pop()._end()
+        _idle.pop().end()
 
 
 def main(loaded: bool) -> None:
@@ -222,14 +178,15 @@ def main(loaded: bool) -> None:
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # whatever a library prints
     again = True
+    _limit_idleness()
     while again and (header := sys.stdin.buffer.readline()):
         request = json.loads(header)
         data = sys.stdin.buffer.read(request["size"])
         _limit_memory(request["memory"])
-        _limit_life(request["seconds"] + 5)
+        _limit_life(request["seconds"])
         answer, parts = _answer(request, data)
         del data
-        _limit_life(0)
+        _limit_idleness()
         again = answer.pop("unharmed", False) and not _is_large()
         sizes = [len(part.encode("utf-8", "surrogatepass")) for part in parts]
         answers.write(json.dumps({**answer, "again": again, "sizes": sizes}).encode() + b"\n")
@@ -242,16 +199,13 @@ def main(loaded: bool) -> None:
 def _answer(request: dict[str, Any], data: bytes) -> tuple[dict[str, Any], list[str]]:
     """Return the answer beside the text, and the text's parts; "unharmed" when the process may be reused."""
     key = request["kind"]
-    title = _title_of(key)
+    title = KINDS[key].title if key in KINDS else "a text file"
     answer: dict[str, Any]
     try:
-        if key in text_files.READERS:
-            text, warnings = text_files.READERS[key](request["name"], data)
-            answer, parts = {"warnings": warnings}, [text]
-        elif "scan" in request:
+        if "scan" in request:
             answer, parts = {}, scanned(data, request["password"], *request["scan"])
         else:
-            kind, read_parts, warnings = read(key, data, request["password"])
+            kind, read_parts, warnings = read(key, request["name"], data, request["password"])
             parts = read_parts if isinstance(read_parts, list) else [read_parts]
             answer = {"kind": kind, "pages": isinstance(read_parts, list), "warnings": warnings}
         # A longer text would be stored and chunked outside this process.
@@ -259,7 +213,7 @@ def _answer(request: dict[str, Any], data: bytes) -> tuple[dict[str, Any], list[
             raise UnreadableFile(f"The text of {title} has {length:,} characters, more than {most:,}: split the file.")
     except UnreadableFile as error:
         # Readers of text are this package's own: refusing a file leaves them unharmed.
-        unharmed = key in text_files.READERS
+        unharmed = key in (TEXT, "html")
         return {"error": str(error), "password": isinstance(error, PasswordNeeded), "unharmed": unharmed}, []
     except MemoryError:
         os._exit(1)
@@ -268,12 +222,8 @@ def _answer(request: dict[str, Any], data: bytes) -> tuple[dict[str, Any], list[
     return {**answer, "unharmed": True}, parts
 
 
-def _title_of(key: str) -> str:
-    return KINDS[key].title if key in KINDS else "a text file"
-
-
 def _limit_life(seconds: float) -> None:
-    """End this process after `seconds`, or as soon as its parent has ended; 0 removes the limit.
+    """End this process after `seconds`, or as soon as its parent has ended.
 
     By signals that Python does not handle, since a library may hold its lock.
     """
@@ -281,11 +231,22 @@ def _limit_life(seconds: float) -> None:
         import fcntl
     except ImportError:  # Windows
         return
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.setitimer(signal.ITIMER_REAL, seconds)
     signal.signal(signal.SIGIO, signal.SIG_DFL)
     fcntl.fcntl(0, fcntl.F_SETOWN, os.getpid())
-    flags = fcntl.fcntl(0, fcntl.F_GETFL) & ~os.O_ASYNC
-    fcntl.fcntl(0, fcntl.F_SETFL, flags | (os.O_ASYNC if seconds else 0))
+    fcntl.fcntl(0, fcntl.F_SETFL, fcntl.fcntl(0, fcntl.F_GETFL) | os.O_ASYNC)
+
+
+def _limit_idleness() -> None:
+    """End this process when no file is given to it for some seconds."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        return
+    fcntl.fcntl(0, fcntl.F_SETFL, fcntl.fcntl(0, fcntl.F_GETFL) & ~os.O_ASYNC)
+    signal.signal(signal.SIGALRM, lambda *_: os._exit(0))
+    signal.setitimer(signal.ITIMER_REAL, IDLE_SECONDS)
 
 
 def _limit_memory(limit: int) -> None:

@@ -72,37 +72,19 @@ TEXT_TYPES = {
 """Media types of files that are kept as they are, by extension; any other text is text/plain."""
 
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-_PICTURE = "a {} picture: put it into a PDF, whose scanned pages are read where tesseract is installed"
-_PACKED = "a {} archive: unpack it and add the files inside"
-_PROGRAM = "a program, not a document: leave it out"
+_PICTURE = "a picture: put it into a PDF, whose scanned pages are read where tesseract is installed"
+_PACKED = "an archive: unpack it and add the files inside"
 _MEDIA = "a sound or film, not a document: leave it out, or add its transcript"
-_DATA = "a {} file, not a document: export what you need as CSV or text"
-_REFUSED = (
-    (b"\x89PNG\r\n", _PICTURE.format("PNG")),
-    (b"\xff\xd8\xff", _PICTURE.format("JPEG")),
-    (b"GIF8", _PICTURE.format("GIF")),
-    (b"BM", _PICTURE.format("BMP")),
-    (b"II*\0", _PICTURE.format("TIFF")),
-    (b"MM\0*", _PICTURE.format("TIFF")),
-    (b"\0\0\1\0", _PICTURE.format("ICO")),
-    (b"\x1f\x8b", _PACKED.format("gzip")),
-    (b"BZh", _PACKED.format("bzip2")),
-    (b"\xfd7zXZ\0", _PACKED.format("xz")),
-    (b"7z\xbc\xaf\x27\x1c", _PACKED.format("7z")),
-    (b"Rar!\x1a\x07", _PACKED.format("RAR")),
-    (b"\x28\xb5\x2f\xfd", _PACKED.format("zstd")),
-    (b"MZ", _PROGRAM),
-    (b"\x7fELF", _PROGRAM),
-    (b"\xcf\xfa\xed\xfe", _PROGRAM),
-    (b"\xca\xfe\xba\xbe", _PROGRAM),
-    (b"\0asm", _PROGRAM),
-    (b"ID3", _MEDIA),
-    (b"fLaC", _MEDIA),
-    (b"OggS", _MEDIA),
-    (b"SQLite format 3\0", _DATA.format("SQLite")),
-    (b"PAR1", _DATA.format("Parquet")),
-)
-"""First bytes of files, and the message about them; ASCII ones count only with a NUL byte near."""
+_REFUSED = {
+    _PICTURE: (b"\x89PNG\r\n", b"\xff\xd8\xff", b"GIF8", b"BM", b"II*\0", b"MM\0*", b"\0\0\1\0"),
+    _PACKED: (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0", b"7z\xbc\xaf\x27\x1c", b"Rar!\x1a\x07", b"\x28\xb5\x2f\xfd"),
+    _MEDIA: (b"ID3", b"fLaC", b"OggS"),
+    "a program, not a document: leave it out": (
+        b"MZ", b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe", b"\0asm",
+    ),
+    "a database or table, not a document: export what you need as CSV or text": (b"SQLite format 3\0", b"PAR1"),
+}  # fmt: skip
+"""What a file is, with what to do, and first bytes of such files; ASCII ones count only with a NUL byte near."""
 
 _WEB_PAGE = re.compile(rb"\s*(?:<\?xml[^<>]*>\s*)?(?:<!--[^>]*-->\s*)?(?:<!doctype\s+html|<html\b)", re.IGNORECASE)
 
@@ -156,18 +138,21 @@ def misnamed(name: str, kind: Kind | None) -> list[str]:
 
 
 def _refuse(extension: str, head: bytes) -> None:
-    begins = (each for each in _REFUSED if head.startswith(each[0]))
-    what = next((what for magic, what in begins if not magic.isascii() or b"\0" in head), None)
+    what = next((what for what, begins in _REFUSED.items() if any(_begins(head, each) for each in begins)), "")
     if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
-        what = _PICTURE.format("WebP")
+        what = _PICTURE
     elif head[4:8] == b"ftyp":
-        what = _PICTURE.format("HEIF") if head[8:11] in (b"hei", b"mif", b"avi") else _MEDIA
+        what = _PICTURE if head[8:11] in (b"hei", b"mif", b"avi") else _MEDIA
     elif head[257:262] == b"ustar":
-        what = _PACKED.format("tar")
+        what = _PACKED
     if what:
         named = f", although it is named {extension}" if extension in _EXPECTED else ""
         what, _, remedy = what.partition(": ")
         raise UnreadableFile(f"This is {what}{named}: {remedy}.")
+
+
+def _begins(head: bytes, magic: bytes) -> bool:
+    return head.startswith(magic) and (not magic.isascii() or b"\0" in head)
 
 
 def _inside_ole(data: bytes) -> str:

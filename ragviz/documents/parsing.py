@@ -16,8 +16,8 @@ from ragviz.core.digests import digest
 from ragviz.core.document import Document, Page
 from ragviz.core.errors import UnreadableFile
 from ragviz.documents import scans
-from ragviz.documents.child import read_in_child, read_text_in_child, start_ahead
-from ragviz.documents.encoding import clean, strangeness
+from ragviz.documents.child import read_in_child, start_ahead
+from ragviz.documents.encoding import strangeness
 from ragviz.documents.kinds import (
     SLOW_TO_LOAD,
     TEXT_TYPES,
@@ -105,17 +105,13 @@ def _read(
     if kind is None and len(data) <= SHORT_TEXT:
         text, warnings = plain(name, data)
         return kind, text, (), warnings
-    if kind is None or kind.key == "html":
-        reader = "html" if kind else "text"
-        text, warnings = read_text_in_child(reader, name, data)
-        return kind, text, (), warnings
-    kind, parts, warnings = read_in_child(kind, data, password)
+    kind, parts, warnings = read_in_child(kind, name, data, password)
     if isinstance(parts, str):
-        return kind, clean(parts)[0].strip("\n"), (), warnings
-    if kind.key == "pdf":
+        return kind, parts, (), warnings
+    if kind is not None and kind.key == "pdf":
         parts, more = scans.read(data, password, parts)
         warnings = [*warnings, *more]
-    text, pages = _joined([clean(part)[0] for part in parts])
+    text, pages = _joined(parts)
     return kind, text, pages, warnings
 
 

@@ -18,12 +18,14 @@ from urllib.parse import unquote
 from xml.etree import ElementTree as ET
 
 from ragviz.core.errors import PasswordNeeded
-from ragviz.documents import html, workbooks
-from ragviz.documents.encoding import decode
+from ragviz.documents import html, text_files, workbooks
+from ragviz.documents.encoding import clean, decode
 from ragviz.documents.kinds import KINDS, damaged, kind_of
 from ragviz.documents.office_xml import attributes, local, relations, xml
 from ragviz.documents.text_files import counted, listed
 
+TEXT = "text"
+"""What stands in place of a kind for a file that is read as plain text."""
 Parts = str | list[str]
 """A text, or the texts of pages in order (empty for an empty page)."""
 
@@ -34,7 +36,7 @@ def load() -> None:
     import mammoth  # noqa: F401
 
 
-def read(key: str, data: bytes, password: str | None) -> tuple[str, Parts, list[str]]:
+def read(key: str, name: str, data: bytes, password: str | None) -> tuple[str, Parts, list[str]]:
     """Return the kind that was read, after decryption, its text or pages, and warnings.
 
     Raises:
@@ -46,7 +48,12 @@ def read(key: str, data: bytes, password: str | None) -> tuple[str, Parts, list[
         data = _decrypted(key, data, password)
         kind = kind_of("", data)
         key = kind.key if kind else key
-    return key, *_READERS[key](key, data, password)
+    if key in (TEXT, "html"):
+        return key, *(text_files.plain(name, data) if key == TEXT else text_files.web_page(data))
+    parts, warnings = _READERS[key](key, data, password)
+    if isinstance(parts, str):
+        return key, clean(parts)[0].strip("\n"), warnings
+    return key, [clean(part)[0] for part in parts], warnings
 
 
 def _kreuzberg(key: str, data: bytes, password: str | None, output: str = "markdown", **more: Any) -> Any:

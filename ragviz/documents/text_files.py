@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from ragviz.core.errors import UnreadableFile
 from ragviz.documents import html
@@ -25,7 +25,7 @@ def plain(name: str, data: bytes) -> tuple[str, list[str]]:
     return text, [*warnings, *lost, *_uneven_rows(name, text)]
 
 
-def web_page(_name: str, data: bytes) -> tuple[str, list[str]]:
+def web_page(data: bytes) -> tuple[str, list[str]]:
     """Return the text of a web page as Markdown, and warnings."""
     page, warnings = decode(data, html.charset(data))
     text, more = html.read(page)
@@ -70,6 +70,3 @@ def _lines(text: str) -> Iterator[str]:
         yield text[start:end]
         start = end + 1
     yield text[start:]
-
-
-READERS: Mapping[str, Callable[[str, bytes], tuple[str, list[str]]]] = {"text": plain, "html": web_page}
