@@ -98,21 +98,35 @@ def without(name: str, needed: Iterable[str], columns: Iterable[str]) -> InputEr
     return InputError(f"'{name}' has no column {wanted} (its columns: {there}). Name the columns in row 1.")
 
 
-def listed(cell: str) -> list[Any] | None:
-    """Return the list that a cell holds: as JSON, or as Python prints one, as pandas writes it; else None.
+def structured(value: Any) -> Any:
+    """Return the list or object that a text is, as JSON or as Python or numpy prints it; anything else as it is.
 
-    >>> listed('["a"]'), listed("['a', None]"), listed("5"), listed("[1] a")
-    (['a'], ['a', None], None, None)
+    >>> structured('{"a": [1]}'), structured("['a', None]"), structured("['a'" + chr(10) + " 'b']"), structured("[1] a")
+    ({'a': [1]}, ['a', None], ['a', 'b'], '[1] a')
     """
-    if cell.strip()[:1] != "[":
-        return None
-    for read in (parsed, ast.literal_eval):
+    text = value.strip() if isinstance(value, str) else ""
+    if text[:1] not in ("{", "[") or text[-1:] not in ("}", "]"):
+        return value
+    for read in (parsed, lambda text: ast.literal_eval(_as_python(text)), ast.literal_eval):
         try:
-            found = read(cell.strip())
-        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            found = read(text)
+        except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
             continue
-        return found if isinstance(found, list) else None
-    return None
+        return value if is_deep(found) else storable(found)
+    return value
+
+
+def _as_python(text: str) -> str:
+    """Return what numpy and pandas print as Python would: commas between texts, lists for arrays, None for nan."""
+    text = re.sub(r"(?<=['\"])\s*\n\s*(?=['\"])", ", ", text)
+    text = re.sub(r"\barray\((\[.*?\])(?:, dtype=\w+)?\)", r"\1", text, flags=re.DOTALL) if "array([" in text else text
+    return re.sub(r"(?<=[\[:,] )nan\b(?=\s*[,\]}])", "None", text)
+
+
+def listed(cell: str) -> list[Any] | None:
+    """Return the list that a cell holds, as `structured` reads it; else None."""
+    found = structured(cell)
+    return found if isinstance(found, list) else None
 
 
 def texts_in(value: Any, column: str, separator: str = "") -> list[str]:

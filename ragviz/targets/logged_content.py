@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import csv
 import json
 import math
@@ -139,31 +138,6 @@ def number(value: Any) -> float | None:
     except (TypeError, ValueError):
         return None
     return found if math.isfinite(found) else None
-
-
-def structured(value: Any) -> Any:
-    """Return the list or object that a text is, as JSON or as Python or numpy prints it; anything else as it is.
-
-    >>> structured('{"a": [1]}'), structured("['a', None]"), structured("['a'" + chr(10) + " 'b']"), structured("[1] a")
-    ({'a': [1]}, ['a', None], ['a', 'b'], '[1] a')
-    """
-    text = value.strip() if isinstance(value, str) else ""
-    if text[:1] not in ("{", "[") or text[-1:] not in ("}", "]"):
-        return value
-    for read in (parsed, lambda text: ast.literal_eval(_as_python(text)), ast.literal_eval):
-        try:
-            found = read(text)
-        except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
-            continue
-        return value if is_deep(found) else storable(found)
-    return value
-
-
-def _as_python(text: str) -> str:
-    """Return what numpy and pandas print as Python would: commas between texts, lists for arrays, None for nan."""
-    text = re.sub(r"(?<=['\"])\s*\n\s*(?=['\"])", ", ", text)
-    text = re.sub(r"\barray\((\[.*?\])(?:, dtype=\w+)?\)", r"\1", text, flags=re.DOTALL) if "array([" in text else text
-    return re.sub(r"(?<=[\[:,] )nan\b(?=\s*[,\]}])", "None", text)
 
 
 def plain(name: str) -> str:

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ragviz.core.errors import InputError
-from ragviz.documents.tables_in import REFUSED
-from ragviz.targets.logged_content import Content, as_rows, missing, number, plain, structured
+from ragviz.documents.tables_in import REFUSED, structured
+from ragviz.targets.logged_content import Content, as_rows, missing, number, plain
 from ragviz.targets.logged_roles import ROLES
 from ragviz.targets.logged_tables import DEEPEST, SAMPLE, Table, cell, columns_of, lists_in, name_of, transposed
 from ragviz.targets.logged_values import passages_in, text_in, turns_in, whole_in

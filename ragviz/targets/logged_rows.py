@@ -10,9 +10,9 @@ from typing import Any
 
 from ragviz.core.errors import InputError
 from ragviz.core.question import LONGEST_ID
-from ragviz.documents.tables_in import REFUSED
+from ragviz.documents.tables_in import REFUSED, structured
 from ragviz.targets import logged_guess, ragchecker
-from ragviz.targets.logged_content import Content, Row, missing, number, plain, structured
+from ragviz.targets.logged_content import Content, Row, missing, number, plain
 from ragviz.targets.logged_item import Log, LoggedItem, Passage, Reading, gathered
 from ragviz.targets.logged_tables import SAMPLE, Table, cell, columns_of
 from ragviz.targets.logged_values import passages_in, text_in, texts_in, turns_in, whole_in

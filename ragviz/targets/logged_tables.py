@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ragviz.documents.tables_in import REFUSED, SHORT
-from ragviz.targets.logged_content import Row, as_rows, plain, structured
+from ragviz.documents.tables_in import REFUSED, SHORT, structured
+from ragviz.targets.logged_content import Row, as_rows, plain
 from ragviz.targets.logged_roles import ROLES
 
 SAMPLE, DEEPEST, MOST_COLUMNS, MOST_SYSTEMS = 200, 4, 1_000, 50

@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ragviz.targets.logged_content import missing, number, plain, structured
+from ragviz.documents.tables_in import structured
+from ragviz.targets.logged_content import missing, number, plain
 from ragviz.targets.logged_item import Passage
 from ragviz.targets.logged_roles import ROLES
 

@@ -13,7 +13,8 @@ from datetime import datetime
 from typing import Any
 
 from ragviz.core.errors import InputError
-from ragviz.targets.logged_content import Content, Row, missing, number, structured
+from ragviz.documents.tables_in import structured
+from ragviz.targets.logged_content import Content, Row, missing, number
 from ragviz.targets.logged_values import passages_in, text_in
 from ragviz.text.counts import counted
 
