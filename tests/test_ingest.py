@@ -279,14 +279,14 @@ def test_scanned_pages_are_read_where_tesseract_is_installed(monkeypatch):
     document = parse("a.pdf", data)
     assert [p.start == p.end for p in document.pages] == [True, False, True]
     said = "2 of 3 pages have no text (empty, or pictures: install tesseract, or run OCR first): 1, 3"
-    assert document.warnings[0] == said
+    assert document.warnings == (said,)
     monkeypatch.setattr(scans, "installed", INSTALLED)
     languages, _ = scans.installed()
     if "eng" not in languages:
         pytest.skip("tesseract with its English data is not installed")
     document = parse("a.pdf", data)
     assert document.text == "The harbour fee is 35 euros\n\nSecond page of letters"
-    assert document.warnings[:2] == (
+    assert document.warnings == (
         f"1 page has no text layer, and the text that tesseract ({languages}) sees: 1; check it",
         "1 of 3 pages has no text (empty, or pictures: tesseract sees no words there): 3",
     )
@@ -395,7 +395,7 @@ def test_bad_files_have_an_error(name, data, message):
 
 def test_zip_bomb_is_not_unpacked():
     bomb = {"[Content_Types].xml": "", "word/document.xml": b"\0" * (100 * 2**20)}
-    with pytest.raises(UnreadableFile, match=r"would unpack from [\d.]+ kB to 100 MB \(a zip bomb\?\)"):
+    with pytest.raises(UnreadableFile, match=r"would unpack from [\d,]+ to 104,857,600 bytes \(a zip bomb\?\)"):
         parse("a.docx", zipped(bomb))
 
 

@@ -203,8 +203,8 @@ def check_archive(data: bytes) -> list[str]:
     unpacked = sum(entry.file_size for entry in entries)
     if unpacked > MAX_UNPACKED or unpacked > max(SMALL_ENOUGH, MAX_RATIO * len(data)):
         raise UnreadableFile(
-            f"The file would unpack from {_size(len(data))} to {_size(unpacked)} (a zip bomb?): "
-            f"at most {_size(MAX_UNPACKED)} and {MAX_RATIO} times its size are read. Save it without what swells it."
+            f"The file would unpack from {len(data):,} to {unpacked:,} bytes (a zip bomb?): at most {MAX_UNPACKED:,} "
+            f"and {MAX_RATIO} times its size are read. Save it without what swells it."
         )
     return [entry.filename for entry in entries]
 
@@ -234,10 +234,3 @@ def _check_readable(data: bytes, names: list[str], kind: Kind) -> None:
     encryption = _member(data, "META-INF/encryption.xml") if "META-INF/encryption.xml" in names else b""
     if re.search(rb"<[^<>]*EncryptionMethod[^<>]*www\.w3\.org/2001/04/xmlenc#[^<>]*>", encryption):
         raise UnreadableFile("This is an EPUB book with copy protection (DRM), which cannot be read: leave it out.")
-
-
-def _size(count: int) -> str:
-    for unit, scale in (("GB", 2**30), ("MB", 2**20), ("kB", 2**10)):
-        if count >= scale:
-            return f"{count / scale:.3g} {unit}"
-    return f"{count} bytes"

@@ -144,26 +144,7 @@ def _missing_text(kind: Kind | None, text: str, pages: Sequence[Page]) -> list[s
         return [f"no text layer: {counted(len(pages), 'page is a picture', 'pages are pictures')}; {mend}"]
     verb = "has" if len(empty) == 1 else "have"
     note = f"{len(empty)} of {len(pages)} pages {verb} no text (empty, or pictures: {mend}): {listed(empty)}"
-    return ([note] if empty else []) + _sparse(text, len(pages) - len(empty))
-
-
-PRINTED = 2000
-"""Characters of a page of print, about; of Chinese, whose characters count twice, half as many."""
-SPARSE = PRINTED // 10
-"""Characters of a page on average below which most of what it shows is likely no text: two or three lines."""
-
-
-def _sparse(text: str, pages: int) -> list[str]:
-    """Return a warning when the text of so many pages is far less than a page of print holds."""
-    if len(text) >= SPARSE * pages:
-        return []
-    characters = sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text) / pages
-    if characters >= SPARSE:
-        return []
-    return [
-        f"about {len(text) / pages:.0f} characters a page, where print has some {PRINTED:,}: the rest may be pictures "
-        "or form fields; compare the parsed text with the file, and run OCR if some is missing"
-    ]
+    return [note] if empty else []
 
 
 _DRIVE = re.compile(r"(?:\s*[A-Za-z]:)+")
