@@ -29,7 +29,6 @@ _CARRIED = {
     "inspect": ("corpus", "run"),
     "compare": ("corpus", "runs", "k"),
 }
-_NAMES_OF_RUNS = {"run", "runs", "preset"}  # parameters that hold names of runs: one, or several with commas between
 Read = TypeVar("Read")
 
 REMEMBERED = "remembered"  # session state: the last value of every parameter
@@ -47,9 +46,12 @@ _DRAWN = "drawn-address"  # session state: the parameters of the last run of the
 def put(**values: str | int | None) -> None:
     """Write parameters into the address, as one step of the browser's history; None removes one.
 
-    A widget's callback writes nothing when a fragment is redrawn by itself: the change was not made by a person.
+    The callback of a widget outside the only fragment that is being redrawn writes nothing. A poll carries the values
+    that the widgets had when it was sent: one sent before the browser received what the page had set them to (another
+    filter, for instance) looks to Streamlit like a person who set them back.
     """
-    if _called_back_by_fragment():
+    context = get_script_run_ctx(suppress_warning=True)
+    if context is not None and context.fragment_ids_this_run and not context.has_script_started:
         return
     remembered = st.session_state.setdefault(REMEMBERED, {})
     before = st.query_params.to_dict()
@@ -61,16 +63,6 @@ def put(**values: str | int | None) -> None:
                 parameters[name] = str(value)
     if after != before:
         st.query_params.from_dict(after)
-
-
-def _called_back_by_fragment() -> bool:
-    """Return whether this is the callback of a widget outside the only fragment that is being redrawn.
-
-    A poll carries the values that the browser's widgets had when it was sent. A poll sent before the browser received
-    what the page had set them to (another filter, for instance) looks to Streamlit like a person who set them back.
-    """
-    context = get_script_run_ctx(suppress_warning=True)
-    return context is not None and bool(context.fragment_ids_this_run) and not context.has_script_started
 
 
 def settle(name: str, value: str | None) -> None:
@@ -170,29 +162,22 @@ def chosen(name: str, options: Sequence[str], default: str | None = None, *, nou
 
 
 def follow_renamed(found: Callable[[Sequence[str]], Mapping[str, tuple[str, str]]]) -> None:
-    """Replace ids and former names of runs, in the address and in what the session remembers, by their present names.
+    """Replace ids and former names of runs in the address by their present names; a former name is reported.
 
-    `found` maps what was given to a run's id and present name. A former name in the address is reported.
+    `found` maps what was given to a run's id and present name.
     """
-    remembered, query = st.session_state.get(REMEMBERED, {}), st.query_params.to_dict()
-    given = [part for values in (remembered, query) for name, text in values.items() for part in _runs_in(name, text)]
-    if not given:
-        return
-    names = found(given)
-    for part in dict.fromkeys(part for name, text in query.items() for part in _runs_in(name, text)):
+    given = {name: text.split(",") for name, text in st.query_params.items() if name == "runs"}
+    given |= {name: [text] for name, text in st.query_params.items() if name in ("run", "preset")}
+    names = found([part for parts in given.values() for part in parts]) if given else {}
+    for part in dict.fromkeys(part for parts in given.values() for part in parts):
         if part in names and part not in names[part]:
             st.info(f"The run “{wording.quoted(part)}” is now called “{plain(names[part][1])}”.")
-    for values in (remembered, query):
-        for name in _NAMES_OF_RUNS & values.keys():
-            present = [names.get(part, ("", part)) for part in _runs_in(name, values[name])]
-            # in a list, a name with a comma is written by its id
-            values[name] = ",".join(run_id if "," in now and name == "runs" else now for run_id, now in present)
-    put(**{name: query[name] for name in _NAMES_OF_RUNS & query.keys()})
-
-
-def _runs_in(parameter: str, text: str) -> list[str]:
-    """Return the names of runs that a parameter holds, none for other parameters."""
-    return {"run": [text], "preset": [text], "runs": text.split(",")}.get(parameter, [])
+    present = {name: [names.get(part, ("", part)) for part in parts] for name, parts in given.items()}
+    # in a list, a name with a comma is written by its id
+    put(**{
+        name: ",".join(run_id if "," in now and name == "runs" else now for run_id, now in runs)
+        for name, runs in present.items()
+    })  # fmt: skip
 
 
 def warn(sentence: str) -> None:
@@ -209,7 +194,9 @@ def chosen_number(name: str, low: int, high: int, default: int) -> int:
     A value in the address that cannot be used is reported.
     """
     requested = st.query_params.get(name)
-    value = number_of((requested, last_value(name)), low, high, default)
+    given = (requested, last_value(name))
+    digits = next((text for text in given if text and text.isascii() and text.isdigit()), str(default))
+    value = max(low, min(high, int(digits) if len(digits) < 20 else high))
     if requested is not None and requested != str(value):
         st.warning(f"“{wording.quoted(requested)}” cannot be {name} here, which is {low} to {high:,}: using {value:,}.")
     settle(name, str(value))
@@ -372,16 +359,6 @@ def first_of(names: Sequence[str | None], options: Sequence[str]) -> str | None:
     ('b', 'a', None)
     """
     return next((name for name in names if name in options), options[0] if options else None)
-
-
-def number_of(texts: Sequence[str | None], low: int, high: int, default: int) -> int:
-    """Return the first of `texts` that is a whole number, else `default`; limited to `low` … `high`.
-
-    >>> number_of(("x", "7"), 1, 5, 3), number_of((None,), 1, 5, 3), number_of(("9" * 5000,), 1, 5, 3)
-    (5, 3, 5)
-    """
-    digits = next((text for text in texts if text and text.isascii() and text.isdigit()), str(default))
-    return max(low, min(high, int(digits) if len(digits) < 20 else high))
 
 
 def go_to(page: str, **params: str | int | None) -> None:

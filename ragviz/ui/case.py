@@ -15,7 +15,6 @@ from ragviz.core.call import Call
 from ragviz.core.configuration import Run
 from ragviz.core.question import Question
 from ragviz.core.ranking import Retrieved
-from ragviz.core.recording import Recording
 from ragviz.core.score import Score
 from ragviz.core.verdict import EvaluatedAnswer, Matrix
 from ragviz.judging.steps import STEPS
@@ -83,25 +82,22 @@ def cause_line(run: Run, judgement: judgements.Judgement, question: Question, re
         evaluated = cache.evaluated_to(run, question.id)
         rank = rank_line(run, question, retrieved, k)
         if name == "cut_by_budget" and evaluated:
-            rank = f"Evidence: found, but {truncated_words(run, evaluated.recording)}"
+            fitted = [chunk_id for chunk_id in evaluated.recording.read if chunk_id not in evaluated.recording.cut]
+            of = wording.counted(len(fitted) + len(evaluated.recording.cut), "chunk")
+            rank = f"Evidence: found, but only {len(fitted)} of the {of} fitted {run.config.context_tokens:,} tokens"
         config = run.config
         given = first(config.k, "chunk") if run.knows.first_k else target_of(run).basis
         given = f"what fitted of {given}" if run.knows.first_k and evaluated and evaluated.recording.cut else given
         by = judgements.answered_words(run) if run.knows.answers else ""
         by += f" from {given}" if by and not run.knows.opaque else ""
         judge = f"judged by {config.judge}" if config.judge else ""
-        words = [rank, ruling_words(judgement, question), plain(by), plain(judge)]
+        ruling = judgement.rulings.get(question.id, diagnose.UNDECIDED)
+        decided = judgements.decided_by(ruling)
+        verdict = {True: "Correct", False: "Incorrect", None: "Correctness unknown"}[ruling.right]
+        words = [rank, f"{verdict}, by {decided}" if decided else "", plain(by), plain(judge)]
         st.caption(" · ".join(filter(None, words)))
         if chosen_here := measurements.chosen_words(run):
             st.caption(f":orange[▲] {plain(chosen_here)}")
-
-
-def truncated_words(run: Run, answer: Recording) -> str:
-    """Return how many of the chunks fitted the budget of the context, in words."""
-    whole = [chunk_id for chunk_id in answer.read if chunk_id not in answer.cut]
-    part = ", and a part of one," if len(answer.read) > len(whole) else ""
-    chunks = wording.counted(len(whole) + len(answer.cut), "chunk")
-    return f"only {len(whole)} of the {chunks}{part} fitted the context budget of {run.config.context_tokens:,} tokens"
 
 
 def cause_of(run: Run, question_id: str, k: int) -> tuple[str, diagnose.Cause] | None:
@@ -127,14 +123,6 @@ def rank_line(run: Run, question: Question, retrieved: Retrieved, k: int) -> str
     return f"Evidence: {evidence_words(retrieved, k, run.config.depth)}"
 
 
-def ruling_words(judgement: judgements.Judgement, question: Question) -> str:
-    """Return whether the answer is right, and what decided it; "" when nothing did."""
-    ruling = judgement.rulings.get(question.id, diagnose.UNDECIDED)
-    by = judgements.decided_by(ruling)
-    verdict = {True: "Correct", False: "Incorrect", None: "Correctness unknown"}[ruling.right]
-    return f"{verdict}, by {by}" if by else ""
-
-
 def body(run: Run, question: Question, retrieved: Retrieved, k: int, claim: Chosen | None) -> None:
     """Draw answer, reference and evidence side by side, and below them the ranking and the scores."""
     evaluated = cache.evaluated_to(run, question.id)
@@ -145,8 +133,7 @@ def body(run: Run, question: Question, retrieved: Retrieved, k: int, claim: Chos
         with left, notices.errors_shown():
             ranking(run, question, retrieved, evaluated, k, claim)
         with right, notices.errors_shown():
-            ranking_scores(cache.summary(run, k), question.id)
-            scores(cache.scores_of(run, question.id), evaluated)
+            scores(cache.summary(run, k), question.id, cache.scores_of(run, question.id), evaluated)
             if evaluated is None or not run.knows.answers:
                 st.caption("This run has no answers: make one with an answerer to have answers judged.")
     if claim and pressed(claim):
@@ -222,17 +209,11 @@ def answer_body(
         st.html(claimed(answer.answer, said, verdicts=verdict_words(matrix, "a")))
     if answer.reason:
         st.caption(plain(f"Why: {answer.reason}"))
-    if citations := citation_words(answer):
-        st.caption(citations)
-
-
-def citation_words(answer: Recording) -> str:
-    """Return which passages an answer cites, and which of these it was not given."""
-    citations = [f"cites {', '.join(map(str, answer.citations))}"] if answer.citations else []
+    if answer.citations:
+        st.caption(f"cites {', '.join(map(str, answer.citations))}")
     if answer.wrong_citations:
         wrong = ", ".join(map(str, answer.wrong_citations))
-        citations.append(f":orange[▲] cites {wrong}, which were not in its context")
-    return " · ".join(citations)
+        st.caption(f":orange[▲] cites {wrong}, which were not in its context")
 
 
 def evidence(run: Run, question: Question, retrieved: Retrieved, k: int) -> None:
@@ -302,42 +283,34 @@ def chunk_notes(evaluated: EvaluatedAnswer | None, claim: Chosen | None) -> dict
     return notes
 
 
-# Scores
-
-
-def scores(scores_of_question: Mapping[str, Score], evaluated: EvaluatedAnswer | None) -> None:
-    """Draw the scores of an answer, by metric, those by a judge first."""
-    for title, chosen in (
-        ("Judged metrics", [name for name in scores_of_question if ANSWER_METRICS[name].judged]),
-        ("Lexical and embedding metrics", [name for name in scores_of_question if not ANSWER_METRICS[name].judged]),
-    ):
-        if chosen:
+def scores(
+    summary: Summary, question_id: str, of_answer: Mapping[str, Score], evaluated: EvaluatedAnswer | None
+) -> None:
+    """Draw the metrics of a question's ranking, where it has any, and those of its answer, a judge's first."""
+    if question_id in summary.question_ids:
+        row = summary.question_ids.index(question_id)
+        heading.section(f"Ranking metrics at k = {summary.k}")
+        columns = {name: registry.label(name, summary.k) for name in ("recall", "precision", "ndcg", "mrr")}
+        rows = [
+            measure(
+                registry.title(name, summary.k), float(summary.scores[column][row]), "", "",
+                [registry.METRICS[name].explanation],
+            )
+            for name, column in columns.items()
+            if column in summary.scores
+        ]  # fmt: skip
+        st.html("".join(rows))
+    for title, judged in (("Judged metrics", True), ("Lexical and embedding metrics", False)):
+        if chosen := [score for name, score in of_answer.items() if ANSWER_METRICS[name].judged == judged]:
             heading.section(title)
-            st.html("".join(_score_row(scores_of_question[name], evaluated) for name in chosen))
-
-
-def ranking_scores(summary: Summary, question_id: str) -> None:
-    """Draw the ranking metrics of a question; nothing for one without evidence, which has none."""
-    if question_id not in summary.question_ids:
-        return
-    row = summary.question_ids.index(question_id)
-    heading.section(f"Ranking metrics at k = {summary.k}")
-    rows = []
-    for name in ("recall", "precision", "ndcg", "mrr"):
-        column = registry.label(name, summary.k)
-        if column in summary.scores:
-            title, explained = registry.title(name, summary.k), registry.METRICS[name].explanation
-            rows.append(measure(title, float(summary.scores[column][row]), "", "", [explained]))
-    st.html("".join(rows))
+            st.html("".join(_score_row(score, evaluated) for score in chosen))
 
 
 def _score_row(score: Score, evaluated: EvaluatedAnswer | None) -> str:
     metric = ANSWER_METRICS[score.metric]
-    more = [metric.explanation]
-    if metric.steps:
-        steps = ", ".join(STEPS[step].title.lower() for step in metric.steps)
-        more.append(f"Computed from: {steps} (see the tab Judge calls).")
-    more.append(f"Version {score.version}.")
+    steps = ", ".join(STEPS[step].title.lower() for step in metric.steps)
+    computed = f"Computed from: {steps} (see the tab Judge calls)." if steps else ""
+    more = [metric.explanation, *filter(None, (computed,)), f"Version {score.version}."]
     why = score.reason or (reason(score.metric, evaluated) if evaluated and score.value is not None else "")
     return measure(metric.title, score.value, evaluate.STATUSES[score.status], why, more)
 
@@ -360,17 +333,12 @@ def reason(name: str, evaluated: EvaluatedAnswer) -> str:
         ranks = ", ".join(str(n) for n, useful in enumerate(matrix.useful, start=1) if useful)
         return f"useful at rank {ranks}" if ranks else "none of them useful"
     if name == "embedding_faithfulness" and evaluated.sentence_similarity:
-        supported_sentences = sum(cosine >= SUPPORTED for cosine in evaluated.sentence_similarity)
+        supported = sum(cosine >= SUPPORTED for cosine in evaluated.sentence_similarity)
         of = wording.counted(len(evaluated.sentence_similarity), "sentence")
-        return (
-            f"{supported_sentences} of {of} at {SUPPORTED} or more, the lowest {min(evaluated.sentence_similarity):.2f}"
-        )
+        return f"{supported} of {of} at {SUPPORTED} or more, the lowest {min(evaluated.sentence_similarity):.2f}"
     if name == "answer_relevancy":
         return "the answer is noncommittal" if evaluated.noncommittal else "; ".join(evaluated.asked_back or ())
     return ""
-
-
-# Calls
 
 
 def judge_calls(run: Run, retrieved: Retrieved, evaluated: EvaluatedAnswer | None) -> None:
@@ -391,15 +359,10 @@ def judge_calls(run: Run, retrieved: Retrieved, evaluated: EvaluatedAnswer | Non
     calls = [exchange.call for exchange in found]
     priced = [call.cost for call in calls if call.cost is not None]
     cost = f"\\${sum(priced):.4f}" if priced else "no price known"
-    unpriced = f" ({len(calls) - len(priced)} without a price)" if priced and len(priced) < len(calls) else ""
     tokens = f"{sum(c.prompt_tokens for c in calls):,} input + {sum(c.completion_tokens for c in calls):,} output"
     seconds = sum(call.seconds for call in calls)
-    counted = wording.counted(len(calls), "call")
-    st.markdown(f"**{counted}** · {tokens} tokens · {seconds:.1f} s · {cost}{unpriced}")
-    st.caption(
-        "Prompts are built again from what the run stored. A line opens to the prompt by role and the reply; JSON is "
-        "indented."
-    )
+    st.markdown(f"**{wording.counted(len(calls), 'call')}** · {tokens} tokens · {seconds:.1f} s · {cost}")
+    st.caption("A line opens to the prompt, built again from what the run stored, and the reply.")
     with st.container(gap="xsmall", key="judge-calls"):
         for exchange in found:
             with st.expander(call_words(exchange.call)):

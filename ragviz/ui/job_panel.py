@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import streamlit as st
@@ -136,7 +136,7 @@ def stops_jobs() -> str:
 
 
 def jobs_panel(corpus_id: str) -> None:
-    """Draw the jobs, those of other corpora folded, polled while one is active; when one ends, the page is rerun."""
+    """Draw the jobs, those of other corpora folded; when one ends, the page is rerun."""
     recent = queue.listed(cache.workspace(), 50)
     active = {job.id: job.title for job in recent if job.status in queue.ACTIVE}
     before = st.session_state.get(_ACTIVE, {})
@@ -145,15 +145,9 @@ def jobs_panel(corpus_id: str) -> None:
             st.toast(f"{plain(job.title)}: {_ending(job)}")
     st.session_state[_ACTIVE] = active
     st.session_state[_LAST_END] = _last_end(recent)
-    st.fragment(_draw_jobs, run_every=_seconds_between(active))(corpus_id)
-
-
-def _seconds_between(active: Collection[str]) -> float:
-    """Return the seconds between two polls: fewer after this session started a job, as it waits to see it begin."""
     now, started = time.time(), st.session_state.get(_STARTED, {})
-    if any(now - started.get(job_id, 0) < 10 for job_id in active):
-        return 0.4
-    return 1.5 if active else 20
+    is_new = any(now - started.get(job_id, 0) < 10 for job_id in active)  # who started it waits to see it begin
+    st.fragment(_draw_jobs, run_every=0.4 if is_new else 1.5 if active else 20)(corpus_id)
 
 
 ENDINGS = {"done": "finished"}
@@ -242,26 +236,19 @@ def _draw_unsuccessful(job: Job) -> None:
     """Draw a job that ended badly as one line, which unfolds."""
     line = f"{MARKS[job.status]} **{plain(job.title)}** {_ending(job)}"
     with st.container(key=f"job-card-{job.id}"), st.expander(line):
-        st.caption(sentence(job.error) if job.status == "failed" else plain(queue.kept(job)))
-        if job.status == "interrupted":
-            st.caption(plain(job.error))
+        st.caption(sentence(job.error) if job.status == "failed" else plain(f"{queue.kept(job)} {job.error or ''}"))
         if job.status == "failed" and (log := queue.log_to_read(cache.workspace(), job)):
             st.caption(f"Log: {plain(str(log))}")
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             if queue.can_resume(job) and st.button(AGAIN[job.status], key=f"resume-{job.id}", type="tertiary"):
                 _watch(queue.start(cache.workspace(), job))
                 st.rerun(scope="app")
-            if job.status == "failed" and (page := _page_to_mend(job)):
+            page = "settings" if "settings page" in job.error or "OPENAI_" in job.error else PAGES.get(job.kind, "")
+            if job.status == "failed" and page and not (st.context.url or "").endswith(f"/{page}"):
                 address.link(page, f"Open {page}")
             if st.button("Dismiss", key=f"dismiss-{job.id}", type="tertiary"):
                 cache.workspace().store.jobs.update(job.id, result=dict(job.result) | {_DISMISSED: job.created})
                 st.rerun(scope="app")
-
-
-def _page_to_mend(job: Job) -> str:
-    """Return the page on which the reason of a failure can be mended, "" for none, and when it is the one shown."""
-    page = "settings" if "settings page" in job.error or "OPENAI_" in job.error else PAGES.get(job.kind, "")
-    return "" if (st.context.url or "").endswith(f"/{page}") else page
 
 
 def _pace(job: Job) -> float | None:
@@ -309,8 +296,8 @@ def finished_job(kind: str, corpus_id: str, minutes: float = 60) -> Job | None:
 
 def finished_jobs(kind: str, corpus_id: str) -> list[Job]:
     """Return the jobs of this kind on this corpus that are done, recent and not dismissed, the newest first."""
-    recent = queue.listed(cache.workspace(), 50)
-    return [job for job in recent if (job.kind, job.corpus_id) == (kind, corpus_id) and _is_recent(job, 60)]
+    listed = (job for job in queue.listed(cache.workspace(), 50) if (job.kind, job.corpus_id) == (kind, corpus_id))
+    return [job for job in listed if _is_recent(job, 60)]
 
 
 def _is_recent(job: Job, minutes: float) -> bool:

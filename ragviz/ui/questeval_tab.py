@@ -42,6 +42,8 @@ PAGE = 2000
 F1_COLUMN = table.number(45, "%.2f", help="Token F1 of the two answers; empty unless both texts answer.")
 WIDTHS = {"Answerable by": 98, "RAGQuestEval question": 225, "Answer from the reference": 162, "F1": F1_COLUMN,
           "Answer from the generated text": 192, "Question": 210, "Document": 150, "#": 35}  # fmt: skip
+RECALL = "The share of what the reference states that the answer states too."
+PRECISION = "How well the answers agree where both texts answer: mean token F1 over B."
 REACH = 60
 """Characters that are shown on each side of the blank of an extractive question."""
 
@@ -62,16 +64,12 @@ def question_words(row: questeval.Row) -> str:
     return f"{head}{BLANK}{tail}"
 
 
-@cache.kept(8, "Reading the RAGQuestEval questions", also=lambda run, _: (run.corpus_id,))
-def _rows(run: Run, variant: questeval.Variant) -> pd.DataFrame:
-    return frame_of(questeval.rows_of_run(cache.evaluated(run).values(), cache.documents_of(run), (variant,)))
-
-
-@cache.kept(64)
-def _variants(run: Run) -> list[questeval.Variant]:
-    banks = [questeval.banks_of(evaluated) for evaluated in cache.evaluated(run).values()]
-    have = {name for by_variant in banks for name, (bank, _) in by_variant.items() if bank.items}
-    return [name for name in questeval.VARIANTS if name in have]
+@cache.kept(8, "Reading the RAGQuestEval questions", also=lambda run: (run.corpus_id,))
+def _frames(run: Run) -> dict[str, pd.DataFrame]:
+    """Return the rows of a run by variant, those that have any."""
+    evaluated, documents = cache.evaluated(run).values(), cache.documents_of(run)
+    rows = {name: questeval.rows_of_run(evaluated, documents, (name,)) for name in questeval.VARIANTS}
+    return {name: frame_of(found) for name, found in rows.items() if found}
 
 
 def frame_of(rows: Sequence[questeval.Row]) -> pd.DataFrame:
@@ -107,15 +105,14 @@ def frame_of(rows: Sequence[questeval.Row]) -> pd.DataFrame:
 def draw(run: Run, k: int, shown_ids: Collection[str], key: str) -> None:
     """Draw the tab: sentence, tiles, and the questions of the questions `shown_ids`."""
     judgement = cache.judgement(run)
-    variants = _variants(run)
-    if not variants:
+    frames = _frames(run)
+    if not frames:
         _nothing(run, judgement)
         return
-    variant = variants[0]
-    if len(variants) > 1:
-        name = address.choose_one("Questions asked", {each: VARIANTS[each] for each in variants}, "bank")
-        variant = next(each for each in variants if each == name)
-    frame = _rows(run, variant)
+    variant = next(iter(frames))
+    if len(frames) > 1:
+        variant = address.choose_one("Questions asked", {each: VARIANTS[each] for each in frames}, "bank")
+    frame = frames[variant]
     st.caption(WHAT_IT_IS[variant])
     st.markdown(plain(sentence(frame)))
     _tiles(frame, judgement, variant)
@@ -125,26 +122,20 @@ def draw(run: Run, k: int, shown_ids: Collection[str], key: str) -> None:
 def _nothing(run: Run, judgement: Judgement) -> None:
     metrics = [name for names in METRICS.values() for name in names if name in judgement.metrics]
     if metrics:  # computed, and nothing to ask or to compare
-        statuses = judgement.metrics[metrics[0]].without
-        with notices.empty(f"RAGQuestEval asked nothing: {statuses}."):
+        with notices.empty(f"RAGQuestEval asked nothing: {judgement.metrics[metrics[0]].without}."):
             address.link("results", "Look at the scores", run=run.name, tab="Scores")
         return
-    if run.knows.opaque:
-        st.caption("RAGQuestEval was not computed: it takes answers and their references.")
-        return
-    why = "" if run.knows.answers else ": this run has no answers to compare with their references"
-    with notices.empty(
-        f"RAGQuestEval was not computed{why}. Make a run with an answerer and the metric **RAGQuestEval recall**, "
-        "which a model judges, or **RAGQuestEval recall, extractive**, which needs no model."
-    ):
-        address.link("run", "Make a run", index=run.provenance["index"], set=run.provenance["questions"])
+    how = ": it takes answers and their references."
+    if not run.knows.opaque:
+        how = ". Make a run with an answerer and the metric **RAGQuestEval recall**, which a model judges, or "
+        how += "**RAGQuestEval recall, extractive**, which needs no model."
+    with notices.empty(f"RAGQuestEval was not computed{how}"):
+        if not run.knows.opaque:
+            address.link("run", "Make a run", index=run.provenance["index"], set=run.provenance["questions"])
 
 
 def sentence(frame: pd.DataFrame) -> str:
-    """Return the outcome in words: what is answered of what the references answer, and where most is missed.
-
-    A question with evidence in two documents counts in both.
-    """
+    """Return the outcome in words: what is answered of what the references answer."""
     counts = frame["by"].value_counts()
     both, missed = int(counts.get("both", 0)), int(counts.get("reference", 0))
     if not both + missed:
@@ -153,11 +144,6 @@ def sentence(frame: pd.DataFrame) -> str:
     words += f" ({both / (both + missed):.0%})"
     if both and frame["maker"].iloc[0] != "extractive":
         words += f"; where both answer, token F1 is {frame['f1'].mean():.2f} on average"
-    by_document = frame[["documents", "by"]].explode("documents").dropna()
-    missing = by_document[by_document["by"] == "reference"]["documents"].value_counts()
-    if missed and by_document["documents"].nunique() > 1 and (missing == missing.iloc[0]).sum() == 1:
-        answerable = by_document["by"].isin(["both", "reference"]) & (by_document["documents"] == missing.index[0])
-        words += f". Most is missed of {missing.index[0]}: {missing.iloc[0]:,} of {answerable.sum():,}"
     return f"{words}."
 
 
@@ -174,11 +160,9 @@ def _tiles(frame: pd.DataFrame, judgement: Judgement, variant: str) -> None:
         _counts(asked, answerable, both, f1, f"of {wording.counted(frame['id'].nunique(), 'answer')}")
     means = judgement.metrics.get(METRICS[variant][0])
     unasked = f" Answers not counted: {means.without}." if means and means.without else ""
-    extractive = " The extractive precision is 1 by construction: both texts hold the same phrase."
     st.caption(
-        "Recall and precision are means over the n answers, each of which counts alike; the sentence and the other "
-        "tiles count the RAGQuestEval questions of all answers together, so that their share differs."
-        f"{unasked}{extractive if variant == 'extractive' else ''}"
+        "Recall and precision are means over the n answers; the sentence and the other tiles count the RAGQuestEval "
+        f"questions of all answers together, so that their share differs.{unasked}"
     )
 
 
@@ -221,13 +205,8 @@ def _questions(run: Run, k: int, frame: pd.DataFrame, shown_ids: Collection[str]
     rows = of_shown if by == "all" else of_shown[of_shown["by"] == by]
     count = f"**{len(rows):,} of {wording.counted(len(frame), 'RAGQuestEval question')}**, what is missed first"
     above.markdown(count, width="stretch")
-    if active:
-        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            said = (f"{name}: {question_table.filter_words(run, k, name, value)}" for name, value in active.items())
-            st.caption(f"Of the questions with {plain(', '.join(said))}", width="content")
-            if st.button("Remove the filter", icon=":material/close:", type="tertiary", key="questeval-all"):
-                address.put(**dict.fromkeys(active))
-                st.rerun()
+    said = {name: question_table.filter_words(run, k, name, value) for name, value in active.items()}
+    filters.chips(said, "Of the questions with", question_table.clear, "questeval-chip")
     first, last = table.page(len(rows), PAGE, "rows")
     page = rows.iloc[first:last]
 
@@ -267,9 +246,15 @@ def of_answer(evaluated: EvaluatedAnswer | None, run: Run) -> None:
     answers = run.knows.answers
     banks = questeval.banks_of(evaluated) if evaluated is not None and answers else {}
     if not banks or evaluated is None:
-        why, can = _why_none(evaluated, answers=answers)
+        why = "RAGQuestEval was not among the metrics of this run."
+        if not answers:
+            why = "This run has no answers: RAGQuestEval compares an answer with its reference."
+        elif evaluated is not None and not evaluated.question.answer:
+            why = "RAGQuestEval asks from the reference answer, and this question has none."
+        elif evaluated is not None and evaluated.recording.status != "answered":
+            why = "There is no answer to compare with the reference."
         with notices.empty(why):
-            if can and not run.knows.opaque:
+            if not run.knows.opaque:
                 address.link("run", "Make a run with RAGQuestEval")
         return
     variant = next(iter(banks))
@@ -284,7 +269,13 @@ def of_answer(evaluated: EvaluatedAnswer | None, run: Run) -> None:
     if not bank.items:
         st.caption("No questions: the reference holds no key information.")
         return
-    count_tiles(questeval.measure(bank, answered))
+    scores = questeval.measure(bank, answered)
+    f1 = (scores.precision or 0.0) * scores.answered
+    with tiles.row(5, 115):
+        recall, precision = _share(scores.answered, scores.answerable), _share(f1, scores.answered)
+        tiles.tile("Recall ↑", recall, f"|B|/|A| = {scores.answered}/{scores.answerable}", explained=RECALL)
+        tiles.tile("Precision ↑", precision, f"ΣF1/|B| = {f1:.2f}/{scores.answered}", explained=PRECISION)
+        _counts(scores.questions, scores.answerable, scores.answered, f1, "from the reference")
     rows = questeval.rows(evaluated, variants=(variant,))
     grey = [row.reference_answer is None for row in rows]
     table.draw(
@@ -309,26 +300,3 @@ def of_answer(evaluated: EvaluatedAnswer | None, run: Run) -> None:
     )
     if any(grey):
         st.caption(f"Grey: {UNANSWERABLE.strip('<>').lower()} by the reference, so not counted in recall or precision.")
-
-
-def _why_none(evaluated: EvaluatedAnswer | None, *, answers: bool) -> tuple[str, bool]:
-    if not answers:
-        why = "This run has no answers, so RAGQuestEval asked nothing: it compares an answer with its reference."
-        return why, True
-    if evaluated is not None and not evaluated.question.answer:
-        return "RAGQuestEval asks from the reference answer, and this question has none.", False
-    if evaluated is not None and evaluated.recording.status != "answered":
-        return "There is no answer to compare with the reference: RAGQuestEval asked nothing.", False
-    return "RAGQuestEval was not among the metrics of this run.", True
-
-
-def count_tiles(scores: questeval.QuestEval) -> None:
-    """Draw recall and precision as worked fractions, with both denominators, and the counts Q, A and B."""
-    asked, answerable, answered = scores.questions, scores.answerable, scores.answered
-    f1 = (scores.precision or 0.0) * answered
-    with tiles.row(5, 115):
-        tiles.tile("Recall ↑", _share(answered, answerable), f"|B|/|A| = {answered}/{answerable}",
-                   explained="The share of what the reference states that the answer states too.")  # fmt: skip
-        tiles.tile("Precision ↑", _share(f1, answered), f"ΣF1/|B| = {f1:.2f}/{answered}",
-                   explained="How well the answers agree where both texts answer: mean token F1 over B.")  # fmt: skip
-        _counts(asked, answerable, answered, f1, "from the reference")

@@ -21,7 +21,7 @@ from ragviz.runs import measurements, searched_again, what_if_of_run
 from ragviz.runs.what_if_of_run import Risk, StoredRankings
 from ragviz.service import run_verbs
 from ragviz.text.markup import plain
-from ragviz.ui import address, cache, job_panel, wording
+from ragviz.ui import address, cache, job_panel
 from ragviz.ui.kit import figure, heading, notices, tiles
 
 NAME = "What if"
@@ -65,9 +65,6 @@ def draw(run: Run, k: int) -> None:
             _risk(run, k)
 
 
-# Other choices
-
-
 def _choices(run: Run, stored: StoredRankings) -> int:
     """Draw the sliders and what they would give; return the k that is chosen."""
     heading.section("Other choices, on the stored rankings")
@@ -76,7 +73,7 @@ def _choices(run: Run, stored: StoredRankings) -> int:
         of_k = address.bound("if-k", run.config.k, address.number_within(1, depth), f"1 to {depth}")
         k: int = st.slider("k", 1, depth, help="Chunks kept of each ranking.", **of_k)
         constant = _constant_slider(run, stored)
-        read = _reading(run, _searched(run), constant)
+        read = what_if_of_run.reading_at(stored, constant)
         threshold = _threshold_slider(run, read)
         budget = _budget_slider(run, stored)
     choices = Choices(k, threshold, budget)
@@ -106,21 +103,19 @@ def _constant_slider(run: Run, stored: StoredRankings) -> int:
     if run.knows.opaque:
         return own
     with st.container():
-        refused = _refusal(run)
         if stored.candidates is None:
-            if not refused:
+            if refused := searched_again.refusal(cache.workspace(), run):
+                st.caption(plain(f"RRF constant: {run.config.ranked_by} has none to try."), help=plain(refused))
+            else:
                 st.caption("RRF constant: both rankings that are fused are needed.")
                 search_button(run)
-            else:
-                st.caption(plain(f"RRF constant: {run.config.ranked_by} has none to try."), help=plain(refused))
             return own
-        asked = address.number_within(0, 1000)(st.query_params.get("if-constant", ""))
+        within = address.number_within(0, 1000)
+        asked = within(st.query_params.get("if-constant", ""))
         options = sorted({*CONSTANTS, own, *([] if asked is None else [asked])})
-        bound = address.bound("if-constant", own, address.number_within(0, 1000), "0 to 1,000")
-        value: int = st.select_slider(
-            "RRF constant", options, help="Of reciprocal rank fusion: Σ 1 ÷ (constant + rank).", **bound
-        )
-    return value
+        explained = "Of reciprocal rank fusion: Σ 1 ÷ (constant + rank)."
+        bound = address.bound("if-constant", own, within, "0 to 1,000")
+        return int(st.select_slider("RRF constant", options, help=explained, **bound))
 
 
 def _threshold_slider(run: Run, read: Reading) -> float | None:
@@ -132,91 +127,57 @@ def _threshold_slider(run: Run, read: Reading) -> float | None:
             st.caption("Score at least: no threshold means the same for all questions.", help=plain(words))
             return None
         low, high = float(finite.min()), float(finite.max())
-
         digits = 3 if high - low < 10 else 1
-        step = 10.0**-digits
         bound = address.bound("if-threshold", low, address.share_within(low, high), f"{low:.4g} to {high:.4g}")
-        value = st.slider("Score at least", low, high, step=step, format=f"%.{digits}f", help=words, **bound)
+        value = st.slider("Score at least", low, high, step=10.0**-digits, format=f"%.{digits}f", help=words, **bound)
     return value if value > low else None
 
 
 def _budget_slider(run: Run, stored: StoredRankings) -> int | None:
     """Return the tokens that the chunks kept may have, None for no limit."""
-    own = what_if_of_run.own_choices(run).budget
-    default = NO_BUDGET if own is None else str(own)
     if run.knows.opaque:
         return None
+    own = what_if_of_run.own_choices(run).budget
     with st.container():
         if stored.own.tokens is None:
-            st.caption(
-                "Context budget: the tokens of the chunks are not known, as the index was built anew or deleted. Make "
-                "the run again."
-            )
+            st.caption("Context budget: the tokens of the chunks are not known. Make the run again.")
             return None
         asked = address.number_within(1, 10**7)(st.query_params.get("if-budget", ""))
-        numbers = sorted({*BUDGETS, *([own] if own else []), *([asked] if asked else [])})
-        options = [*map(str, numbers), NO_BUDGET]
+        options = [*map(str, sorted({*BUDGETS, *filter(None, (own, asked))})), NO_BUDGET]
+        default = NO_BUDGET if own is None else str(own)
         bound = address.bound("if-budget", default, address.one_of(options), "a number of tokens")
-        value: str = st.select_slider(
-            "Context budget, tokens", options, help="Chunks are handed over, best first, as long as they fit.", **bound
-        )
+        explained = "Chunks are handed over, best first, as long as they fit."
+        value = st.select_slider("Context budget, tokens", options, help=explained, **bound)
     return None if value == NO_BUDGET else int(value)
 
 
 def _below(run: Run, stored: StoredRankings, read: Reading, choices: Choices, constant: int) -> None:
+    """Say what is shown, with the way back, and to the run of these choices where it can be made."""
     own = what_if_of_run.own_choices(run)
     if stored.own.tokens is None:
         own = replace(own, budget=None)  # none can be tried
-    as_run = choices == own and constant == run.config.rrf_constant
-    words = ["These are the run's own choices: move a slider to see others."]
-    if not as_run:
-        words = [
-            f"{what_if_of_run.choices_words(stored, choices, constant)} Differences are paired by question (95 %)."
-        ]
-    comparable, about_scores = what_if_of_run.score_words(run)
-    if not comparable:
-        words.append(f"No threshold: {about_scores[0].lower()}{about_scores[1:]}")
-    words.append(what_if_of_run.budget_words(stored, read, choices))
-    if stored.unequal:
-        words.append(
-            f"{wording.counted(stored.unequal, 'ranking')} of the run differ from what fusing gives now: its index "
-            "does not always find the same."
-        )
-    untaken = _untaken(run, choices)
-    if not as_run:
-        words += ["What is chosen by looking is chosen on these questions: confirm it on others.", untaken]
-    st.caption(plain(" ".join(filter(None, words))))
-    if as_run:
+    of_budget = what_if_of_run.budget_words(stored, read, choices)
+    if choices == own and constant == run.config.rrf_constant:
+        st.caption(plain(f"These are the run's own choices: move a slider to see others. {of_budget}"))
         return
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        back = dict.fromkeys(PARAMETERS)
-        st.button(
-            ":blue[Back to the run's own choices]", type="tertiary", key="if-own", on_click=address.put, kwargs=back
-        )
-        if not untaken:
-            address.link("run", "Make this run", **_filled(run, choices, own, constant))
-
-
-def _untaken(run: Run, choices: Choices) -> str:
-    """Say which of these choices a run cannot be made with; "" where it can be made."""
+    untaken = ""
     if choices.threshold is not None:
-        return "A run keeps k chunks whatever they score: put the threshold back to make the run of the other choices."
-    if choices.budget is not None and run.config.answerer == "none":
-        return "A context budget is that of an answerer, and this run has none: put it back to make the run."
-    return ""
-
-
-def _filled(run: Run, choices: Choices, own: Choices, constant: int) -> dict[str, str | int | None]:
-    """Return the address of the page Run with these choices; no limit is the largest budget that it takes."""
-    filled: dict[str, str | int | None] = {"index": run.provenance["index"], "set": run.provenance["questions"]}
-    filled |= {"preset": run.name, "k": choices.k}
-    if constant != run.config.rrf_constant:
-        filled["rrf_constant"] = constant
-    if choices.budget != own.budget:
-        filled["context_tokens"] = (
-            fields_of(RunConfig)["context_tokens"].high if choices.budget is None else choices.budget
-        )
-    return filled
+        untaken = "A run keeps k chunks whatever they score: put the threshold back to make the run."
+    elif choices.budget is not None and run.config.answerer == "none":
+        untaken = "A context budget is that of an answerer, and this run has none: put it back to make the run."
+    said = what_if_of_run.choices_words(stored, choices, constant)
+    st.caption(plain(f"{said} Differences are paired by question (95 %). {of_budget} Confirm it on others. {untaken}"))
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        label, back = ":blue[Back to the run's own choices]", dict.fromkeys(PARAMETERS)
+        st.button(label, type="tertiary", key="if-own", on_click=address.put, kwargs=back)
+        if not untaken:
+            filled: dict[str, str | int | None] = {"preset": run.name, "k": choices.k}
+            filled |= {"index": run.provenance["index"], "set": run.provenance["questions"]}
+            if constant != run.config.rrf_constant:
+                filled["rrf_constant"] = constant
+            if choices.budget != own.budget:  # no limit is the largest budget that the page takes
+                filled["context_tokens"] = choices.budget or fields_of(RunConfig)["context_tokens"].high
+            address.link("run", "Make this run", **filled)
 
 
 def search_button(run: Run) -> None:
@@ -230,9 +191,6 @@ def search_button(run: Run) -> None:
     once = "Searches the index once for the questions; no model answers or judges."
     search = partial(run_verbs.search_again, cache.workspace(), run)
     job_panel.button("Search for both rankings", "search-both", search, explained=once)
-
-
-# Risk against coverage
 
 
 def _risk(run: Run, k: int) -> None:
@@ -288,14 +246,9 @@ def _stored(run: Run, searched: frozenset[str]) -> StoredRankings:
     return what_if_of_run.stored_of(cache.workspace(), run, pairs)
 
 
-@cache.kept(16, also=_behind)
-def _reading(run: Run, searched: frozenset[str], constant: int) -> Reading:
-    return what_if_of_run.reading_at(_stored(run, searched), constant)
-
-
 @cache.kept(256, also=_behind)
 def _effects(run: Run, searched: frozenset[str], choices: Choices, constant: int) -> dict[str, Effect]:
-    return what_if_of_run.effects(_stored(run, searched), choices, constant, _reading(run, searched, constant))
+    return what_if_of_run.effects(_stored(run, searched), choices, constant)
 
 
 @cache.kept(16, "Measuring risk against coverage", also=lambda run, *_: (run.config.questions,))
@@ -306,9 +259,3 @@ def _cases(run: Run, k: int, by: Confidence) -> tuple[Risk, Curve | None, str]:
         return found, what_if_of_run.curve_of(run, found), ""
     except UsageError as error:
         return found, None, str(error)
-
-
-@cache.kept(32, also=_behind)
-def _refusal(run: Run) -> str:
-    """Say why both rankings cannot be searched for again; "" when they can."""
-    return searched_again.refusal(cache.workspace(), run)
