@@ -19,7 +19,7 @@ from ragviz.core.addresses import HIDDEN
 from ragviz.core.errors import InputError
 from ragviz.core.stopping import Progress, silent
 from ragviz.documents import tables_in
-from ragviz.questions.formats.input_file import InputFile, Problem, readable
+from ragviz.questions.formats.input_file import InputFile, Problem
 from ragviz.text.untrusted import storable, without_keys
 
 TEXTS = (
@@ -142,7 +142,7 @@ def normal(text: str) -> str:
 
 def _rows(file: InputFile, problems: list[Problem], notes: list[str]) -> Iterator[tuple[int, str, int]]:
     """Yield row, text and count."""
-    head = file.head().lstrip("\ufeff \t\r\n")
+    head = file.head()
     first = head.partition("\n")[0]
     columns = [next(csv.reader([first], delimiter=sign), []) for sign in ",;\t|"]
     if head.startswith(("{", "[")) or any(name.strip().lower() in TEXTS for names in columns for name in names):
@@ -150,11 +150,7 @@ def _rows(file: InputFile, problems: list[Problem], notes: list[str]) -> Iterato
         return
     if max(map(len, columns)) > 1 and file.name.lower().endswith((".csv", ".tsv")):
         raise _unknown(file)
-    for number, line in file.lines():
-        if readable(line):
-            yield number, line, 1
-        else:
-            problems.append(Problem(file.name, number, "is not UTF-8: save the file in UTF-8"))
+    yield from ((number, line, 1) for number, line in file.readable_lines(problems))
 
 
 def _table_rows(file: InputFile, problems: list[Problem], notes: list[str]) -> Iterator[tuple[int, str, int]]:

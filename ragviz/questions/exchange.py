@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from pathlib import PurePosixPath
 from typing import Any
 
 from ragviz.core.digests import digest
-from ragviz.core.document import Corpus, Document, DocumentInfo
+from ragviz.core.document import Corpus
 from ragviz.core.errors import NotFoundError, UsageError
 from ragviz.core.question import Split
 from ragviz.core.question_set import Edit, QuestionSet
 from ragviz.core.stopping import Progress, silent
 from ragviz.questions.formats import set_formats
 from ragviz.questions.formats.input_file import InputFile, Problem, from_bytes
+from ragviz.questions.formats.known import Known
 from ragviz.questions.formats.set_formats import AUTO, Choices, Outgoing, Written
 from ragviz.store.transactions import plain_name
 from ragviz.text.counts import counted
@@ -49,48 +48,6 @@ class Outcome:
     notes: tuple[str, ...] = field(default=())
 
 
-_OTHER_NAMES: tuple[Callable[[DocumentInfo], str], ...] = (
-    lambda info: PurePosixPath(info.name).stem,
-    lambda info: PurePosixPath(info.name).name,
-    lambda info: info.id,
-)
-"""What a document is called beside its name; what comes later goes before."""
-
-
-class CorpusDocuments:
-    """The documents of a corpus by name, their texts read when they are asked for."""
-
-    def __init__(self, workspace: Workspace, corpus_id: str) -> None:
-        """Read the list of documents."""
-        self._store, self._corpus_id = workspace.store, corpus_id
-        self._by_name = {info.name: info for info in self._store.documents.all(corpus_id) if info.status == "ok"}
-
-    @cached_property
-    def _by_other_names(self) -> dict[str, DocumentInfo | None]:
-        """Documents by id, file name and file name without suffix; None for what names several."""
-        by_key: dict[str, DocumentInfo | None] = {}
-        for keys_of in _OTHER_NAMES:
-            own: dict[str, DocumentInfo | None] = {}
-            for info in self._by_name.values():
-                key = keys_of(info)
-                own[key] = None if key in own else info
-            by_key |= own
-        return by_key
-
-    def called(self, name: str) -> DocumentInfo | None:
-        """See `registry.Known`."""
-        return self._by_name.get(name) or self._by_other_names.get(name)
-
-    def named(self, name: str) -> DocumentInfo | None:
-        """See `registry.Known`."""
-        return self._by_name.get(name)
-
-    def texts(self, ids: Collection[str] | None = None) -> Iterator[Document]:
-        """See `registry.Known`."""
-        wanted = [info.id for info in self._by_name.values()] if ids is None else list(ids)
-        yield from self._store.documents.texts(self._corpus_id, wanted)
-
-
 def import_files(
     workspace: Workspace,
     corpus: Corpus,
@@ -118,7 +75,7 @@ def import_files(
     name = existing.name if existing is not None else plain_name(name)
     found = set_formats.recognised(files) if file_format == AUTO else file_format
     progress(0, None, "rows", "Opening the files")
-    read = set_formats.reader(found)(files, CorpusDocuments(workspace, corpus.id), choices, progress)
+    read = set_formats.reader(found)(files, Known(workspace.store, corpus.id), choices, progress)
     notes, stored = list(read.notes), 0
     if read.questions:
         total = len(read.documents) + len(read.questions)
@@ -206,7 +163,7 @@ def export_set(workspace: Workspace, question_set: QuestionSet, file_format: str
     write = set_formats.writer(file_format)
     questions = workspace.store.questions.all(question_set.id)
     names = workspace.store.documents.names(question_set.corpus_id)
-    known = CorpusDocuments(workspace, question_set.corpus_id)
+    known = Known(workspace.store, question_set.corpus_id)
     written = write(Outgoing(questions, known, names), file_format)
     return replace(written, notes=(*written.notes, NEVER_EXPORTED))
 

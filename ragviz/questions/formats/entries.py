@@ -9,7 +9,7 @@ from ragviz.core.document import Document, Span
 from ragviz.core.question import LONGEST_ID
 from ragviz.documents.encoding import clean
 from ragviz.documents.parsing import safe_name
-from ragviz.questions.formats.set_formats import Known
+from ragviz.questions.formats.known import Known
 from ragviz.text import language
 
 
@@ -50,14 +50,9 @@ class Entries:
         self._spans[entry_id] = (Span(document_id, 0, len(text), text), code)
         return ""
 
-    def whole(self, entry_id: str) -> Span | None:
-        """Return the whole text of an entry as a place; None for an entry that was not taken."""
-        found = self._spans.get(entry_id)
-        return found[0] if found else None
-
-    def language_of(self, entry_id: str) -> str:
-        """Return the language of an entry."""
-        return self._spans[entry_id][1]
+    def whole(self, entry_id: str) -> tuple[Span, str] | None:
+        """Return the whole text of an entry as a place, and its language; None for an entry that was not taken."""
+        return self._spans.get(entry_id)
 
 
 def document_of(name: str, text: str) -> Document:

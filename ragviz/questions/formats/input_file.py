@@ -5,8 +5,11 @@ from __future__ import annotations
 import codecs
 import io
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -16,9 +19,13 @@ from ragviz.text.untrusted import NESTED, is_deep, parsed, storable
 
 LONGEST_LINE = 2**24
 """Characters of a line that is read: a longer one would not be a row."""
+MOST_UNPACKED = 8 * 2**30
+"""Bytes that the files of a .zip may have together once unpacked."""
 _HEAD = 2**16
 _MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF32_BE: "utf-32"}
 _MARKS |= {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+_BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, OSError, RuntimeError)
+"""What reading a file or a member of a .zip raises where it is damaged, encrypted or gone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,29 +43,36 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class InputFile:
-    """A file by its name, with its folders inside what was given; `opened` opens its bytes."""
+    """A file by its name, with its folders inside what was given; `opened` opens its bytes.
+
+    Everything that is read of it raises InputError where it cannot be read.
+    """
 
     name: str
     opened: Callable[[], IO[bytes]]
 
+    @contextmanager
+    def _reading(self) -> Iterator[IO[bytes]]:
+        try:
+            with self.opened() as file:
+                yield file
+        except _BROKEN as error:
+            why = getattr(error, "strerror", None) or error
+            raise InputError(f"'{self.name}' cannot be read ({why}): is it there, and whole?") from None
+
     def head(self) -> str:
         """Return the beginning of its text."""
-        with self.opened() as file:
+        with self._reading() as file:
             data = file.read(_HEAD)
-        return data.decode(_encoding(data), "replace")
+        return data.decode(_encoding(data), "replace").lstrip("\ufeff \t\r\n")
 
     def data(self) -> bytes:
         """Return its bytes."""
-        with self.opened() as file:
+        with self._reading() as file:
             return file.read()
 
     def text(self) -> str:
-        """Return its whole text.
-
-        Raises:
-            InputError: it is not UTF-8, and has no mark of another encoding.
-
-        """
+        """Return its whole text; InputError where it is not UTF-8, and has no mark of another encoding."""
         data = self.data()
         try:
             return data.decode(_encoding(data))
@@ -70,17 +84,14 @@ class InputFile:
     def lines(self) -> Iterator[tuple[int, str]]:
         """Yield the number and the text of each line that is not blank, one at a time, without its end.
 
-        Bytes that are not of the file's encoding become lone surrogates, which `readable` finds.
-
-        Raises:
-            InputError: a line has more than `LONGEST_LINE` characters.
-
+        Bytes that are not of the file's encoding become lone surrogates, which `readable` finds. A line of more than
+        `LONGEST_LINE` characters raises InputError.
         """
-        with self.opened() as file:
-            data = file.read(_HEAD)
+        with self._reading() as file:
+            encoding = _encoding(file.read(_HEAD))
         with (
-            self.opened() as file,
-            io.TextIOWrapper(cast(Any, file), _encoding(data), "surrogateescape", "\n") as text,
+            self._reading() as file,
+            io.TextIOWrapper(cast(Any, file), encoding, "surrogateescape", "\n") as text,
         ):
             number = 0
             while line := text.readline(LONGEST_LINE + 1):
@@ -93,31 +104,28 @@ class InputFile:
                 if line.strip():
                     yield number, line.rstrip("\r\n").removeprefix("\ufeff")
 
+    def readable_lines(self, problems: list[Problem]) -> Iterator[tuple[int, str]]:
+        """Yield the lines of the file's encoding; another one becomes a problem."""
+        for number, line in self.lines():
+            if line.isascii() or not any("\udc80" <= character <= "\udcff" for character in line):
+                yield number, line
+            else:
+                problems.append(Problem(self.name, number, "is not UTF-8: save the file in UTF-8"))
 
-def objects(file: InputFile, problems: list[Problem]) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Yield the JSON object of each line of a file with its number; a line that holds none becomes a problem."""
-    for number, line in file.lines():
-        reason, value = "", None
-        if not readable(line):
-            reason = "is not UTF-8: save the file in UTF-8"
-        else:
+    def objects(self, problems: list[Problem]) -> Iterator[tuple[int, Mapping[str, Any]]]:
+        """Yield the JSON object of each line with its number; a line that holds none becomes a problem."""
+        for number, line in self.readable_lines(problems):
             try:
                 value = parsed(line)
             except ValueError as error:
-                reason = f"is not JSON that can be read: {error}"
-        if not reason and not isinstance(value, dict):
-            reason = "is not a JSON object"
-        elif not reason and is_deep(value):
-            reason = f"has lists or objects nested more than {NESTED} deep"
-        if reason:
-            problems.append(Problem(file.name, number, reason))
-        else:
-            yield number, cast(Mapping[str, Any], storable(value))
-
-
-def readable(line: str) -> bool:
-    """Return whether a line of `InputFile.lines` holds no byte that is not of the file's encoding."""
-    return line.isascii() or not any("\udc80" <= character <= "\udcff" for character in line)
+                problems.append(Problem(self.name, number, f"is not JSON that can be read: {error}"))
+                continue
+            if not isinstance(value, dict):
+                problems.append(Problem(self.name, number, "is not a JSON object"))
+            elif is_deep(value):
+                problems.append(Problem(self.name, number, f"has lists or objects nested more than {NESTED} deep"))
+            else:
+                yield number, cast(Mapping[str, Any], storable(value))
 
 
 def _encoding(head: bytes) -> str:
@@ -125,18 +133,14 @@ def _encoding(head: bytes) -> str:
     return next((encoding for mark, encoding in _MARKS.items() if head.startswith(mark)), "utf-8")
 
 
-MOST_UNPACKED = 8 * 2**30
-"""Bytes that the files of a .zip may have together once unpacked."""
-
-
 def from_bytes(name: str, data: bytes) -> list[InputFile]:
     """Return the files in bytes that were given: of a .zip its members, of a table its rows."""
     if kind := tables_in.kind_of(data[:4], name):
         lines = tables_in.as_lines(data, kind, name)
-        return [InputFile(name, lambda: io.BytesIO(lines))]
+        return [InputFile(name, partial(io.BytesIO, lines))]
     if zipfile.is_zipfile(io.BytesIO(data)):
-        return _members(name, lambda: io.BytesIO(data))
-    return [InputFile(name, lambda: io.BytesIO(data))]
+        return _members(name, partial(io.BytesIO, data))
+    return [InputFile(name, partial(io.BytesIO, data))]
 
 
 def from_paths(named: Sequence[tuple[str, Path]]) -> list[InputFile]:
@@ -155,7 +159,7 @@ def from_paths(named: Sequence[tuple[str, Path]]) -> list[InputFile]:
 def _at(name: str, path: Path) -> list[InputFile]:
     files = corpora.files_under([path])
     if path.is_dir():
-        return [InputFile(inside, _opening(each)) for inside, each in files if isinstance(each, Path)]
+        return [InputFile(inside, partial(_opened, each)) for inside, each in files if isinstance(each, Path)]
     for _, each in files:
         if isinstance(each, UnreadableFile):
             raise InputError(f"{path} cannot be read: {each}")
@@ -166,74 +170,30 @@ def _at(name: str, path: Path) -> list[InputFile]:
         is_zip = zipfile.is_zipfile(path)
     except OSError as error:
         raise InputError(f"{path} cannot be opened: {error.strerror}.") from None
-    return _members(name, _opening(path)) if is_zip else [InputFile(name, _opening(path))]
+    return _members(name, lambda: path) if is_zip else [InputFile(name, partial(_opened, path))]
 
 
-def _opening(path: Path) -> Callable[[], IO[bytes]]:
-    def opened() -> IO[bytes]:
-        try:
-            return path.open("rb")
-        except OSError as error:
-            raise InputError(f"{path} cannot be opened: {error.strerror}.") from None
-
-    return opened
+def _opened(path: Path) -> IO[bytes]:
+    return path.open("rb")
 
 
-def _members(name: str, opened: Callable[[], IO[bytes]]) -> list[InputFile]:
+def _members(name: str, source: Callable[[], Path | IO[bytes]]) -> list[InputFile]:
     """Return the files in a .zip, which is opened again for each that is read."""
     try:
-        with opened() as file, zipfile.ZipFile(file) as archive:
-            infos = [info for info in archive.infolist() if not info.is_dir() and _is_wanted(info.filename)]
-    except (zipfile.BadZipFile, OSError, ValueError) as error:
+        with zipfile.ZipFile(source()) as archive:
+            infos = [info for info in archive.infolist() if not info.is_dir()]
+    except (*_BROKEN, ValueError) as error:
         raise InputError(f"'{name}' is a .zip that cannot be read ({error}): make it again.") from None
+    infos = [i for i in infos if not any(part.startswith((".", "__MACOSX")) for part in i.filename.split("/"))]
     if any(info.flag_bits & 1 for info in infos):
         raise InputError(f"'{name}' is encrypted: unpack it, and import the folder.")
     if (size := sum(info.file_size for info in infos)) > MOST_UNPACKED:
         raise InputError(
             f"'{name}' unpacks to {size / 2**30:.0f} GB, more than {MOST_UNPACKED // 2**30}: import the folder."
         )
-    return [InputFile(info.filename, _member(name, opened, info)) for info in infos]
 
+    def opened(info: zipfile.ZipInfo) -> IO[bytes]:
+        with zipfile.ZipFile(source()) as archive:
+            return archive.open(info)  # it keeps the archive's file open until it is closed itself
 
-def _is_wanted(member: str) -> bool:
-    parts = member.split("/")
-    return not any(part.startswith((".", "__MACOSX")) for part in parts)
-
-
-def _member(name: str, opened: Callable[[], IO[bytes]], info: zipfile.ZipInfo) -> Callable[[], IO[bytes]]:
-    def open_member() -> IO[bytes]:
-        try:
-            return cast(IO[bytes], _Member(opened(), info))
-        except (zipfile.BadZipFile, NotImplementedError, OSError, RuntimeError) as error:
-            raise InputError(f"'{info.filename}' of '{name}' cannot be read ({error}): make the .zip again.") from None
-
-    return open_member
-
-
-class _Member(io.BufferedIOBase):
-    """A member of a .zip that closes its archive when it is closed; it gives no more bytes than it declares."""
-
-    def __init__(self, file: IO[bytes], info: zipfile.ZipInfo) -> None:
-        self._file = file
-        self._archive = zipfile.ZipFile(file)
-        self._member = self._archive.open(info)
-        self._info = info
-
-    def readable(self) -> bool:
-        return True
-
-    def read(self, size: int | None = -1, /) -> bytes:
-        try:
-            return self._member.read(-1 if size is None else size)
-        except (zipfile.BadZipFile, EOFError, OSError) as error:
-            raise InputError(f"'{self._info.filename}' is damaged ({error}): make the .zip again.") from None
-
-    def read1(self, size: int = -1, /) -> bytes:
-        return self.read(size if size >= 0 else 2**16)
-
-    def close(self) -> None:
-        if not self.closed:
-            self._member.close()
-            self._archive.close()
-            self._file.close()
-        super().close()
+    return [InputFile(info.filename, partial(opened, info)) for info in infos]

@@ -10,7 +10,8 @@ from ragviz.core.stopping import Progress
 from ragviz.documents import tables_in
 from ragviz.questions.formats import quoted
 from ragviz.questions.formats.input_file import InputFile
-from ragviz.questions.formats.set_formats import Choices, Known, Read
+from ragviz.questions.formats.known import Known
+from ragviz.questions.formats.set_formats import Choices, Read
 from ragviz.questions.interchange import Row
 from ragviz.text.untrusted import is_deep, parsed, storable
 

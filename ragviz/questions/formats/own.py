@@ -10,7 +10,8 @@ from ragviz.core.question import Question
 from ragviz.core.stopping import Progress
 from ragviz.questions import interchange
 from ragviz.questions.formats.input_file import InputFile, Problem
-from ragviz.questions.formats.set_formats import Choices, Known, Outgoing, Read, Written
+from ragviz.questions.formats.known import Known
+from ragviz.questions.formats.set_formats import Choices, Outgoing, Read, Written
 
 
 def read(files: Sequence[InputFile], known: Known, _choices: Choices, progress: Progress) -> Read:

@@ -12,7 +12,8 @@ from ragviz.questions import interchange
 from ragviz.questions.formats import own
 from ragviz.questions.formats.entries import question_id
 from ragviz.questions.formats.input_file import InputFile
-from ragviz.questions.formats.set_formats import Known, Read
+from ragviz.questions.formats.known import Known
+from ragviz.questions.formats.set_formats import Read
 from ragviz.questions.interchange import Row
 
 

@@ -12,7 +12,8 @@ from ragviz.core.stopping import Progress
 from ragviz.documents import tables_in
 from ragviz.questions.formats import quoted
 from ragviz.questions.formats.input_file import InputFile
-from ragviz.questions.formats.set_formats import Choices, Known, Outgoing, Read, Written
+from ragviz.questions.formats.known import Known
+from ragviz.questions.formats.set_formats import Choices, Outgoing, Read, Written
 from ragviz.questions.interchange import Row
 from ragviz.text.counts import counted
 

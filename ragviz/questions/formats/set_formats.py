@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from ragviz.core.document import Document, DocumentInfo
+from ragviz.core.document import Document
 from ragviz.core.errors import InputError, UsageError
 from ragviz.core.question import Question
 from ragviz.core.stopping import Progress
 from ragviz.questions.formats.input_file import InputFile, Problem
 from ragviz.text.untrusted import has_keys
+
+if TYPE_CHECKING:
+    from ragviz.questions.formats.known import Known
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,22 +194,6 @@ class Written:
     notes: tuple[str, ...] = ()
 
 
-class Known(Protocol):
-    """The documents of a corpus."""
-
-    def called(self, name: str) -> DocumentInfo | None:
-        """Return the document of this name or id, or the only one with this file name, with or without suffix."""
-        ...
-
-    def named(self, name: str) -> DocumentInfo | None:
-        """Return the document of exactly this name."""
-        ...
-
-    def texts(self, ids: Collection[str] | None = None) -> Iterable[Document]:
-        """Yield the documents with their texts, one at a time; all of them, or those with these ids."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Outgoing:
     """What is exported: the questions of a set, the documents they are about, and the names of these by id."""
@@ -228,7 +215,7 @@ class Outgoing:
         return (f"{count:,} rejected or quarantined {are} left out.",) if count else ()
 
 
-Reader = Callable[[Sequence[InputFile], Known, Choices, Progress], Read]
+Reader = Callable[[Sequence[InputFile], "Known", Choices, Progress], Read]
 Writer = Callable[[Outgoing, str], Written]
 
 
@@ -260,7 +247,7 @@ def recognised(files: Sequence[InputFile]) -> str:
     names = [file.name.lower().rpartition("/")[2] for file in files]
     if "corpus.jsonl" in names and "queries.jsonl" in names:
         return "beir"
-    heads = [file.head().lstrip("\ufeff \t\r\n") for file in files]
+    heads = [file.head() for file in files]
     for file, head in zip(files, heads, strict=True):
         if other := next((each for each in OTHERS if has_keys(head, each.keys)), None):
             raise InputError(f"'{file.name}' is {other.title}: {other.instead}")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
@@ -15,8 +16,9 @@ from ragviz.core.question import Question
 from ragviz.core.stopping import Progress
 from ragviz.questions.formats.entries import Entries, question_id
 from ragviz.questions.formats.input_file import InputFile, Problem
+from ragviz.questions.formats.known import Known
 from ragviz.questions.formats.located import located
-from ragviz.questions.formats.set_formats import Choices, Known, Outgoing, Read, Written
+from ragviz.questions.formats.set_formats import Choices, Outgoing, Read, Written
 from ragviz.text import language
 from ragviz.text.counts import counted
 from ragviz.text.markup import shortened
@@ -24,7 +26,7 @@ from ragviz.text.untrusted import NESTED, is_deep, parsed, storable
 
 _REPORTED = 500
 _TITLES = 120  # characters of a title that are kept in a document's name
-_NUMBERED = re.compile(r"(.+)/(\d{3,})", re.DOTALL)  # a document that was a paragraph
+_NUMBERED = re.compile(r"(.+)/(\d{3,})", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +51,6 @@ class _Item:
         return Problem(self.file, self.number, f"({called}) {reason}" if called else reason, kept)
 
 
-@dataclass(slots=True)
-class _Paragraphs:
-    """Where the paragraphs of a file stand, by their text: in documents of the corpus, or as new documents."""
-
-    entries: Entries
-    places: dict[str, Span] = field(default_factory=dict)
-    problems: list[Problem] = field(default_factory=list)
-    located: int = 0
-
-
 def read(files: Sequence[InputFile], known: Known, _choices: Choices, progress: Progress) -> Read:
     """Read a SQuAD file; an answer whose offset is wrong is told, and repaired when its text stands there once.
 
@@ -70,30 +62,28 @@ def read(files: Sequence[InputFile], known: Known, _choices: Choices, progress: 
     """
     [file] = files[:1]
     items = list(_items(file))
-    faults = [Problem(item.file, item.number, item.fault) for item in items if item.fault]
-    paragraphs = _paragraphs([item for item in items if not item.fault], known, progress)
+    problems = [Problem(item.file, item.number, item.fault) for item in items if item.fault]
+    items = [item for item in items if not item.fault]
+    entries = Entries(known)
+    places = _places(items, known, entries, problems, progress)
     questions: dict[str, Question] = {}
     plausible = 0
     for item in items:
         if item.number % _REPORTED == 0:
             progress(item.number, len(items), "questions", "Reading questions")
-        if item.fault:
-            continue
         told: list[Problem] = []
         try:
-            question = _question(item, paragraphs.places.get(item.context), told)
+            question = _question(item, places.get(item.context), told)
             if question.id in questions:
                 raise ValueError("has the id of one before it: the first is kept")
         except ValueError as error:
-            paragraphs.problems.append(item.problem(str(error)))
+            problems.append(item.problem(str(error)))
             continue
-        paragraphs.problems += told
+        problems += told
         plausible += bool(item.row.get("plausible_answers"))
         questions[question.id] = question
-    notes = [f"Paragraphs that stand in documents of the corpus: {paragraphs.located:,}."] * (paragraphs.located > 0)
-    notes += [f"Plausible answers of {counted(plausible, 'unanswerable question')} were not kept."] * (plausible > 0)
-    documents = tuple(paragraphs.entries.documents)
-    return Read(tuple(questions.values()), documents, (*faults, *paragraphs.problems), tuple(notes))
+    notes = [f"Plausible answers of {counted(plausible, 'unanswerable question')} were not kept."] * (plausible > 0)
+    return Read(tuple(questions.values()), tuple(entries.documents), tuple(problems), tuple(notes))
 
 
 def _items(file: InputFile) -> Iterator[_Item]:
@@ -142,26 +132,29 @@ def _fault(reason: str) -> _Item:
     return _Item("", 0, fault=f"{reason}: no question was read there")
 
 
-def _paragraphs(items: Sequence[_Item], known: Known, progress: Progress) -> _Paragraphs:
+def _places(
+    items: Sequence[_Item], known: Known, entries: Entries, problems: list[Problem], progress: Progress
+) -> dict[str, Span]:
     """Find each paragraph in a document of the corpus, or make it a document, named by its article and number."""
-    order = dict.fromkeys(item.context for item in items)
-    there = located(order, known.texts(), progress)
-    read, numbers = _Paragraphs(Entries(known)), dict[str, int]()
+    there = located({item.context for item in items}, known.texts(), progress)
+    places: dict[str, Span] = {}
+    seen, numbers = set[str](), dict[str, int]()
     for item in items:
         context, title = item.context, item.title
-        if context not in order:
+        if context in seen:
             continue
-        del order[context]  # each once
+        seen.add(context)
         numbers[title] = numbers.get(title, 0) + 1
         name = f"{shortened(title, _TITLES)}/{numbers[title]:03d}"
-        exact = [span for span in there[context] if span.text.split() == context.split()]
-        if exact:
-            read.places[context], read.located = exact[0], read.located + 1
-        elif reason := read.entries.add(name, context):
-            read.problems.append(item.problem(f"has a paragraph that {reason}"))
-        elif span := read.entries.whole(name):
-            read.places[context] = span
-    return read
+        exact = next((span for span in there[context] if span.text == context.strip()), None)
+        if exact is not None:
+            start = exact.start - context.index(exact.text)  # blanks around a paragraph are no part of what is found
+            places[context] = replace(exact, start=start, end=start + len(context), text=context)
+        elif reason := entries.add(name, context):
+            problems.append(item.problem(f"has a paragraph that {reason}"))
+        elif entry := entries.whole(name):
+            places[context] = entry[0]
+    return places
 
 
 def _question(item: _Item, place: Span | None, told: list[Problem]) -> Question:
@@ -187,7 +180,7 @@ def _question(item: _Item, place: Span | None, told: list[Problem]) -> Question:
     evidence: Evidence = ()
     if not impossible:
         evidence = (tuple(dict.fromkeys(_answer(each, item, place, told) for each in listed)),)
-    whole = Chunk.make_id(place.document_id, place.start, place.end)
+    whole = Chunk.make_id(place.document_id, max(0, place.start), place.end)
     return Question(
         id=question_id(given),
         text=text.strip(),
@@ -216,20 +209,9 @@ def _answer(answer: Mapping[str, Any], item: _Item, place: Span, told: list[Prob
             raise ValueError(f"has a wrong offset: {where}, {times}: give the right answer_start")
         at = context.index(text)
         told.append(item.problem(f"had a wrong offset: {where}, but once, at {at}: repaired", kept=True))
-    if place.text == context:
-        return Span(place.document_id, place.start + at, place.start + at + len(text), text)
-    return _in_document(text, at, context, place)
-
-
-def _in_document(text: str, at: int, context: str, place: Span) -> Span:
-    """Return the place of an answer in a document that has other blanks or line ends than its paragraph."""
-    before, wanted = len("".join(context[:at].split())), "".join(text.split())
-    marks = [index for index, character in enumerate(place.text) if not character.isspace()]
-    first, last = marks[before], marks[before + len(wanted) - 1]
-    found = place.text[first : last + 1]
-    if "".join(found.split()) != wanted:
+    if place.text[at : at + len(text)] != text:
         raise ValueError(f"has an answer, “{shortened(text, 60)}”, that does not stand in the document like this")
-    return Span(place.document_id, place.start + first, place.start + last + 1, found)
+    return Span(place.document_id, place.start + at, place.start + at + len(text), text)
 
 
 # Out
@@ -241,24 +223,25 @@ def write(outgoing: Outgoing, _format: str) -> Written:
     Documents that an import made of an article's paragraphs, named by its title and their numbers, are its paragraphs.
     """
     by_document: dict[str, list[Question]] = {}
-    left: dict[str, int] = {}
+    left = Counter[str]()
     for question in outgoing.questions:
         document_id, reason = _document_of(question)
         if reason:
-            left[reason] = left.get(reason, 0) + 1
+            left[reason] += 1
         else:
             by_document.setdefault(document_id, []).append(question)
-    paragraphs: dict[str, list[tuple[int, dict[str, Any]]]] = {}
+    articles: dict[str, list[tuple[int, dict[str, Any]]]] = {}
     for document in outgoing.known.texts(by_document):
-        title, number = _title_of(document.name)
-        paragraphs.setdefault(title, []).append((number, _paragraph(document, by_document[document.id])))
-    articles = [
+        numbered = _NUMBERED.fullmatch(document.name)  # a document that was a paragraph
+        title, number = (numbered[1], int(numbered[2])) if numbered else (document.name, 1)
+        rows = [_row(question, document) for question in by_document[document.id]]
+        articles.setdefault(title, []).append((number, {"context": document.text, "qas": rows}))
+    data = [
         {"title": title, "paragraphs": [each for _, each in sorted(own, key=lambda numbered: numbered[0])]}
-        for title, own in paragraphs.items()
+        for title, own in articles.items()
     ]
-    data = json.dumps({"version": "v2.0", "data": articles}, ensure_ascii=False).encode("utf-8", "replace")
-    notes = tuple(f"{count:,} left out: {reason}." for reason, count in left.items())
-    return Written(data, "json", notes)
+    body = json.dumps({"version": "v2.0", "data": data}, ensure_ascii=False).encode("utf-8", "replace")
+    return Written(body, "json", tuple(f"{count:,} left out: {reason}." for reason, count in left.items()))
 
 
 def _document_of(question: Question) -> tuple[str, str]:
@@ -274,20 +257,6 @@ def _document_of(question: Question) -> tuple[str, str]:
         return "", "it needs several pieces of evidence"
     spans = [span for span in question.evidence[0] if not span.stale]
     return (spans[0].document_id, "") if spans else ("", "its evidence is gone")
-
-
-def _title_of(name: str) -> tuple[str, int]:
-    """Return the title of the article that a document is a paragraph of, and its number there.
-
-    >>> _title_of("Ada Lovelace/012"), _title_of("guide/pumps.md")
-    (('Ada Lovelace', 12), ('guide/pumps.md', 1))
-    """
-    found = _NUMBERED.fullmatch(name)
-    return (found[1], int(found[2])) if found else (name, 1)
-
-
-def _paragraph(document: Document, questions: Iterable[Question]) -> dict[str, Any]:
-    return {"context": document.text, "qas": [_row(question, document) for question in questions]}
 
 
 def _row(question: Question, document: Document) -> dict[str, Any]:

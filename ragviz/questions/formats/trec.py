@@ -10,19 +10,17 @@ import io
 import math
 import re
 import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 
 from ragviz.core.document import Span
 from ragviz.core.errors import InputError
-from ragviz.core.question import Question
 from ragviz.core.stopping import Progress
 from ragviz.questions.formats import judged
-from ragviz.questions.formats.entries import question_id
-from ragviz.questions.formats.input_file import InputFile, Problem, objects, readable
-from ragviz.questions.formats.judged import EVERY, Judged
-from ragviz.questions.formats.set_formats import Choices, Known, Outgoing, Read, Written
-from ragviz.text import language
+from ragviz.questions.formats.input_file import InputFile, Problem
+from ragviz.questions.formats.judged import Query
+from ragviz.questions.formats.known import Known
+from ragviz.questions.formats.set_formats import Choices, Outgoing, Read, Written
 from ragviz.text.counts import counted
 
 _TOPIC = re.compile(r"<top(?:ic)?\b([^>]*)>(.*?)</top(?:ic)?\s*>", re.DOTALL | re.IGNORECASE)
@@ -35,16 +33,8 @@ _IDS = ("_id", "id", "qid", "query_id", "num", "number", "topic_id")
 _BLANK = re.compile(r"\s+")
 
 
-@dataclass(frozen=True, slots=True)
-class _Topic:
-    file: str
-    row: int
-    number: str
-    text: str
-
-
 def read(files: Sequence[InputFile], known: Known, choices: Choices, progress: Progress) -> Read:
-    """Read topics with the judgements of them, by the names of documents; a topic without any is left out, and told.
+    """Read topics with the judgements of them, by the names of documents.
 
     Raises:
         InputError: there are no topics, or no judgements, or nothing that is a topic.
@@ -57,116 +47,63 @@ def read(files: Sequence[InputFile], known: Known, choices: Choices, progress: P
         raise InputError(f"These files hold no {missing}: give topics and qrels together.")
     problems: list[Problem] = []
     read_qrels = [judged.read(file, problems, progress) for file in qrels]
-    whole = _whole(known)
-    questions: dict[str, Question] = {}
-    numbers: set[str] = set()
-    for count, topic in enumerate(topic for file in topic_files for topic in _topics(file, problems)):
-        if count % EVERY == 0:
-            progress(count, None, "topics", "Reading topics")
-        if topic.number in numbers:
-            reason = f"has the number '{topic.number[:60]}', as one before it: the first is kept"
-            problems.append(Problem(topic.file, topic.row, reason))
-            continue
-        numbers.add(topic.number)
-        question = _question(topic, read_qrels, whole, choices, problems)
-        if question is not None:
-            questions[question.id] = question
-    if not numbers and not problems:
+    topics = [topic for file in topic_files for topic in _topics(file, problems)]
+    if not topics and not problems:
         raise InputError(f"'{topic_files[0].name}' holds no topic: give <top>, <topic>, TSV or JSONL.")
-    for file in read_qrels:
-        for query, judgements in file.by_query.items():
-            if query not in numbers:
-                reason = f"judges documents for the topic '{query[:60]}', which is not among the topics"
-                problems.append(Problem(file.name, judgements[0].row, reason))
-    irrelevant = sum(file.irrelevant for file in read_qrels)
-    notes = (judged.irrelevant_words(irrelevant),) if irrelevant else ()
-    return Read(tuple(questions.values()), (), tuple(problems), notes)
+
+    @cache
+    def whole(name: str) -> tuple[Span, str] | None:
+        info = known.called(name)
+        document = next(iter(known.texts([info.id])), None) if info else None
+        if document is None or not document.text.strip():
+            return None
+        return Span(document.id, 0, len(document.text), document.text), document.language
+
+    documents = judged.Documents(whole, "the corpus")
+    questions, notes = judged.questions_of(topics, read_qrels, (), documents, problems, all_needed=choices.all_needed)
+    return Read(tuple(questions.values()), (), tuple(problems), tuple(notes))
 
 
 def _is_qrels(file: InputFile) -> bool:
     """Return whether a file is one of judgements: by its name, or by four columns that end in a number."""
     if "qrel" in file.name.lower().rpartition("/")[2]:
         return True
-    cells = file.head().lstrip("\ufeff \t\r\n").partition("\n")[0].split()
+    cells = file.head().partition("\n")[0].split()
     return len(cells) == 4 and cells[3].lstrip("-").isdigit()
 
 
-def _whole(known: Known) -> Callable[[str], Span | None]:
-    """Return what finds a document by its name, its whole text as a place; texts that were read are kept."""
-    spans: dict[str, Span | None] = {}
-
-    def whole(name: str) -> Span | None:
-        if name not in spans:
-            info = known.called(name)
-            document = next(iter(known.texts([info.id])), None) if info else None
-            empty = document is None or not document.text.strip()
-            spans[name] = None if empty or document is None else Span(document.id, 0, len(document.text), document.text)
-        return spans[name]
-
-    return whole
-
-
-def _question(
-    topic: _Topic,
-    qrels: Sequence[Judged],
-    whole: Callable[[str], Span | None],
-    choices: Choices,
-    problems: list[Problem],
-) -> Question | None:
-    """Return a topic as a question; None, told, when no document of the corpus is relevant to it."""
-    found = [(file, each) for file in qrels for each in file.by_query.get(topic.number, ())]
-    evidence, unknown = judged.evidence_of([each for _, each in found], whole, all_needed=choices.all_needed)
-    of = {id(each): file for file, each in found}
-    needed = choices.all_needed
-    problems += [judged.unknown_document(of[id(e)].name, e, "the corpus", all_needed=needed) for e in unknown]
-    if needed and unknown:
-        return None
-    if not evidence:
-        reason = f"(topic '{topic.number[:60]}') has no relevant document in the corpus: left out"
-        problems.append(Problem(topic.file, topic.row, reason))
-        return None
-    text = topic.text
-    shown = language.detect(evidence[0][0].text[:2000])
-    return Question(
-        id=question_id(topic.number),
-        text=text,
-        answer="",
-        evidence=evidence,
-        generator="import",
-        status="accepted",
-        language=language.of_short(text, shown),
-    )
-
-
-def _topics(file: InputFile, problems: list[Problem]) -> Iterator[_Topic]:
-    start = file.head().lstrip("\ufeff \t\r\n")[:1]
+def _topics(file: InputFile, problems: list[Problem]) -> Iterator[Query]:
+    start = file.head()[:1]
     if start == "<":
-        yield from _marked_up(file, problems)
+        found = _marked_up(file)
     elif start == "{":
-        for row, value in objects(file, problems):
-            number = next((str(value[key]).strip() for key in _IDS if value.get(key) not in (None, "")), "")
-            texts = (value.get(key) for key in ("text", *_TEXTS))
-            text = next((each.strip() for each in texts if isinstance(each, str) and each.strip()), "")
-            yield from _topic(file, row, number, text, problems)
+        found = _of_objects(file, problems)
     else:
-        for row, line in file.lines():
-            if not readable(line):
-                problems.append(Problem(file.name, row, "is not UTF-8: save the file in UTF-8"))
-                continue
-            number, tab, text = line.partition("\t")
-            if not tab and re.match(r"[^\s:]+:", line):
-                number, _, text = line.partition(":")  # as TREC's own query files: "51:how is …"
-            yield from _topic(file, row, number.strip(), text.strip(), problems)
+        found = _of_lines(file, problems)
+    for row, number, text in found:
+        if number and text:
+            yield Query(file.name, row, number, text)
+        else:
+            reason = f"has no {'text' if number else 'number'}: a topic needs both"
+            problems.append(Problem(file.name, row, reason))
 
 
-def _topic(file: InputFile, row: int, number: str, text: str, problems: list[Problem]) -> Iterator[_Topic]:
-    if number and text:
-        yield _Topic(file.name, row, number, text)
-    else:
-        problems.append(Problem(file.name, row, f"has no {'text' if number else 'number'}: a topic needs both"))
+def _of_objects(file: InputFile, problems: list[Problem]) -> Iterator[tuple[int, str, str]]:
+    for row, value in file.objects(problems):
+        number = next((str(value[key]).strip() for key in _IDS if value.get(key) not in (None, "")), "")
+        texts = (value.get(key) for key in ("text", *_TEXTS))
+        yield row, number, next((each.strip() for each in texts if isinstance(each, str) and each.strip()), "")
 
 
-def _marked_up(file: InputFile, problems: list[Problem]) -> Iterator[_Topic]:
+def _of_lines(file: InputFile, problems: list[Problem]) -> Iterator[tuple[int, str, str]]:
+    for row, line in file.readable_lines(problems):
+        number, tab, text = line.partition("\t")
+        if not tab and re.match(r"[^\s:]+:", line):
+            number, _, text = line.partition(":")  # as TREC's own query files: "51:how is …"
+        yield row, number.strip(), text.strip()
+
+
+def _marked_up(file: InputFile) -> Iterator[tuple[int, str, str]]:
     text = file.text()
     line, last = 1, 0
     for match in _TOPIC.finditer(text):
@@ -175,8 +112,7 @@ def _marked_up(file: InputFile, problems: list[Problem]) -> Iterator[_Topic]:
         fields = _fields(match[2])
         attribute = _NUMBER.search(match[1])
         number = attribute[1] if attribute else fields.get("num", "")
-        asked = next((fields[name] for name in _TEXTS if fields.get(name)), "")
-        yield from _topic(file, line, number, asked, problems)
+        yield line, number, next((fields[name] for name in _TEXTS if fields.get(name)), "")
 
 
 def _fields(body: str) -> Mapping[str, str]:
@@ -195,10 +131,10 @@ def _fields(body: str) -> Mapping[str, str]:
 
 def write(outgoing: Outgoing, _format: str) -> Written:
     """Write a .zip with topics.tsv and qrels.txt: the questions that are asked and have evidence."""
-    asked = [question for question in outgoing.questions if question.asked and question.evidence]
-    notes = list(judged.lost_words(asked))
-    if left := len(outgoing.questions) - len(asked):
-        notes.append(f"{counted(left, 'question', 'is')} left out: without evidence, rejected or quarantined.")
+    asked = [question for question in outgoing.asked if question.evidence]
+    notes = list(judged.lost_words(outgoing))
+    if left := len(outgoing.asked) - len(asked):
+        notes.append(f"{counted(left, 'question', 'is')} left out: without evidence.")
     topics, rows = [], []
     names = {key: _BLANK.sub("_", name) for key, name in outgoing.names.items()}
     if any(_BLANK.search(name) for name in outgoing.names.values()):
