@@ -34,6 +34,28 @@ ABOUT = (
 )
 PICTURE = Path(__file__).parent.parent / "assets" / "lost.svg"
 ORANGE = "#D55E00"
+DOORS = (
+    (
+        "I have a running system",
+        "Bring in a file of what it answered, or its endpoint, and see where it loses answers. Documents are not "
+        "needed.",
+        "targets",
+        "Bring in its answers",
+    ),
+    (
+        "I have documents",
+        "Upload them, build an index, generate questions, and see what is found and answered.",
+        "documents",
+        "Add documents",
+    ),
+    (
+        "Show me the sample",
+        "12 documents, 100 questions, an experiment: about a minute, without a key or a network.",
+        "",
+        "Load the sample",
+    ),
+)
+"""The ways in: title, what it takes and gives, page ("": the sample is loaded), verb."""
 SHOWN = 8
 
 
@@ -66,29 +88,14 @@ def sample_button(label: str, *, primary: bool = False) -> None:
 
 def doors() -> None:
     """Draw the three ways in, of one size."""
-    about = {
-        "I have a running system": "Bring in a file of what it answered, or its endpoint, and see where it loses "
-        "answers. Documents are not needed.",
-        "I have documents": "Upload them, build an index, generate questions, and see what is found and answered.",
-        "Show me the sample": "12 documents, 100 questions, an experiment: about a minute, without a key or a network.",
-    }
-    columns = st.columns(3)
-    for column, (title, words) in zip(columns, about.items(), strict=True):
+    for column, (title, words, page, verb) in zip(st.columns(3), DOORS, strict=True):
         with column.container(border=True, height="stretch"):
             st.markdown(f"**{title}**")
             st.caption(words)
-            if title == "Show me the sample":
-                sample_button("Load the sample", primary=True)
-            elif title == "I have documents":
-                if st.button("Add documents", type="primary", key="door-documents"):
-                    address.go_to("documents")
-            elif st.button("Bring in its answers", type="primary", key="door-system"):
-                address.go_to("targets")
-
-
-def first_visit() -> None:
-    doors()
-    picture()
+            if not page:
+                sample_button(verb, primary=True)
+            elif st.button(verb, type="primary", key=f"door-{page}"):
+                address.go_to(page)
 
 
 def steps(corpus: Corpus) -> None:
@@ -167,26 +174,27 @@ def by_hand() -> list[Run]:
 def recent() -> None:
     names = {c.id: c.name for c in corpora}
     newest = by_hand()[:SHOWN]
-    means, rows = overviews.summaries(workspace, newest), []
-    for run in newest:
-        recall = means[run.id].at_k("recall", run.config.k) if run.status == "done" else None  # imported runs have none
-        row: dict[str, object] = {
+    means = overviews.summaries(workspace, newest)
+    recalls = [means[run.id].at_k("recall", run.config.k) if run.status == "done" else None for run in newest]
+    rows = pd.DataFrame(
+        {
             "Run": run.name,
-            **({"Corpus": names.get(run.corpus_id, "")} if len(names) > 1 else {}),
-            "Recall@k": None if recall is None else recall.mean,
+            "Corpus": names.get(run.corpus_id, ""),
+            "Recall@k": None if recall is None else recall.mean,  # imported runs have none
             "k": run.config.k if run.knows.ranking else None,
             "n": recall.n if recall else None,
             "Retriever": run.ranked_by,
             "Answers": run.answered_by,
             "When": wording.ago(run.created) if run.status == "done" else run.status,
         }
-        rows.append(row)
+        for run, recall in zip(newest, recalls, strict=True)
+    )
 
     def goes(run: Run) -> None:
         address.go_to("results", corpus=names.get(run.corpus_id), run=run.name, k=run.config.k)
 
     table.draw(
-        pd.DataFrame(rows),
+        rows if len(names) > 1 else rows.drop(columns="Corpus"),
         "recent",
         alt="Recent runs",
         columns={
@@ -231,7 +239,8 @@ def checklist() -> None:
 heading.header("Home", ABOUT)
 corpora = store.corpora.all()
 if not corpora:
-    first_visit()
+    doors()
+    picture()
 if corpus is not None and not presentation.on():
     steps(corpus)
 with st.container(key="beside-runs"):

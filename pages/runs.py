@@ -16,25 +16,6 @@ workspace = frame.begin()
 store = workspace.store
 
 
-# Choosing
-
-
-def chosen_filter(runs: Sequence[Run]) -> run_table.Filter:
-    tags = sorted({tag for run in runs for tag in run.tags})
-    sets = list(dict.fromkeys(run.provenance["questions"] for run in runs))
-    retrievers = list(dict.fromkeys(run.config.retriever for run in runs))
-    has_tags = bool(tags) or "tags" in st.query_params
-    with st.grid(4, min_column_width=150):
-        words = st.text_input("Find", **address.bound("find", "", str, "a text"), placeholder="name, note or tag")
-        with_tags = address.choose_several("Tags", tags, "tags", noun="tag", placeholder="all") if has_tags else []
-        of_sets = address.choose_several("Question sets", sets, "sets", noun="question set", placeholder="all")
-        by = address.choose_several("Retrievers", retrievers, "retrievers", noun="retriever", placeholder="all")
-    return run_table.Filter(words, with_tags, of_sets, by)
-
-
-# What can be done with the runs that are ticked
-
-
 def actions(ticked: Sequence[Run], known: Sequence[str]) -> None:
     common = store.rankings.common([run.id for run in ticked]) if len(ticked) > 1 else 0
     missing = run_table.cannot_compare(ticked, common)
@@ -79,15 +60,14 @@ else:
         address.link("questions", "Questions")
     st.stop()
 with notices.errors_shown():
-    chosen = chosen_filter(runs)
+    shown, said, tags = run_table.chosen_filter(runs)
     with st.spinner("Measuring"):
         measured_runs = overviews.summaries(workspace, runs)
     status = queue.run_statuses(workspace, runs)
     metrics = run_table.metrics_of(measured_runs.values())
     options = [*metrics, run_table.NOT_FOUND, *run_table.COSTS, *run_table.MADE_OF, *run_table.LABELS]
-    shown = [run for run in runs if chosen.passes(run)]
     buttons = st.container()
-    filtered = f" · filter: {plain(chosen.said)}" if chosen.said else ""
+    filtered = f" · filter: {plain(said)}" if said else ""
     above = table.row_above("runs", f"{len(shown)} of {wording.counted(len(runs), 'run')}{filtered}")
     with above, st.popover("Columns"):
         columns = address.choose_several(
@@ -97,7 +77,7 @@ with notices.errors_shown():
     with buttons:
         ticked = table.ticked(st.session_state.get(f"runs-{turn}"), shown)
         actions(ticked, sorted({tag for run in runs for tag in run.tags}))
-    if len(chosen.tags) == 1 and len([run for run in shown if run.status == "done"]) > 1:
+    if len(tags) == 1 and len([run for run in shown if run.status == "done"]) > 1:
         with notices.errors_shown():
             over_time(shown)
     if shown:

@@ -20,7 +20,6 @@ from ragviz.experiments import grid
 from ragviz.index import deletion, indexing
 from ragviz.questions import exchange
 from ragviz.runs import alternatives, contexts, overviews, replays, rescue_words, running
-from ragviz.ui.rescue_table import swept
 from ragviz.workspace import Workspace
 from tests.model_server import ModelServer
 
@@ -174,7 +173,7 @@ def test_the_best_combination_is_what_really_making_it_gives(made):
     tried = [row for row in table.rows if row.replay.kind == "both" and len(taken) > 1]
     assert last.net == max(row.net for row in tried)
     assert table.unrescued.sum() == (table.lost & ~np.any([row.rescued for row in table.rows], axis=0)).sum()
-    grid_of = {name[:-1]: str(value).split(",") for name, value in swept(base, together).items() if name[-1] == "s"}
+    grid_of = {axis: list(values) for axis, values in replays.grid_of(together).items()}
     cells = grid.planned(workspace, workspace.store.sets.get("q"), grid.crossed(grid_of)).cells
     chosen = [(cell.index.chunker, cell.index.chunk_size, cell.index.prefix, cell.run.retriever) for cell in cells]
     wanted = [(change.cut, change.config) for change in (step.change for step in together.steps)]

@@ -57,7 +57,7 @@ def choose(corpus: Corpus, sets: Sequence[QuestionSet]) -> Chosen:
     defaults, at_first = grid.defaults(cache.workspace()), AT_FIRST
     if built := [info for info in cache.workspace().store.indexes.all(corpus.id) if info.build]:
         newest = asdict(max(built, key=lambda info: info.created).config)
-        own = {name: (str(newest[name]),) for name in fields_of(IndexConfig) if name in defaults}
+        own = {name: (str(newest[name]) or "none",) for name in fields_of(IndexConfig) if name in defaults}
         at_first = {name: value for name, value in own.items() if value != (defaults[name],)}
         at_first["retriever"] = AT_FIRST["retriever"]
     for group, block in BLOCKS.items():
@@ -190,9 +190,9 @@ def asks_models(cells: Sequence[Cell]) -> bool:
 def _lasts(estimate: Takes) -> str:
     if estimate.seconds is not None:
         return f"{wording.duration(estimate.seconds)} in all"
-    if estimate.embedding is None:
-        return "no speed of embedding measured on this machine yet"
-    return f"{wording.duration(estimate.embedding)}, and retrieving: not measured on this machine yet"
+    if estimate.embedding is not None:
+        return f"{wording.duration(estimate.embedding)}, and retrieving: not measured on this machine yet"
+    return "no speed of embedding measured on this machine yet"
 
 
 def cost(corpus: Corpus, chosen: Chosen) -> None:
@@ -211,20 +211,18 @@ def cost(corpus: Corpus, chosen: Chosen) -> None:
         tiles.tile("Rankings", f"{estimate.rankings:,}", "cells that differ in k share one")
         tiles.tile("Indexes to build", f"{len(estimate.to_build):,}", f"{there:,} built already")
         tiles.tile("Chunks to embed", f"{estimate.chunks:,}", _lasts(estimate))
-        if asks and estimate.forecast is not None and counted:
+        if estimate.forecast is not None and counted:
             tiles.forecast(estimate.forecast)
     for index in estimate.to_build:
         if index.reason:
             st.warning(plain(index.reason))
-    if asks and not counted:
+    if not asks:
+        st.caption("No model is asked: nothing to pay.")
+    elif not counted:
         if st.button("Count the calls of models", key="count-calls"):
             st.session_state["calls-counted"] = key
             st.rerun()
-    elif asks and estimate.forecast is None:
+    elif estimate.forecast is None:
         st.caption("The calls of models are counted on a built index; this corpus has none that can serve.")
-    elif not asks:
-        st.caption("No model is asked: nothing to pay.")
-    if chosen.planned.repeated:
-        st.caption(f"{wording.counted(chosen.planned.repeated, 'combination')} equal to another: tried once.")
     for words in declaring.left_out_words(chosen.planned.left_out):
         st.caption(plain(words))

@@ -44,9 +44,6 @@ def draw(run: Run, k: int) -> None:
     st.caption(sentence(" ".join(notes)))
 
 
-# What is not replayed yet
-
-
 def _not_tried(run: Run, columns: Columns, k: int) -> None:
     """Draw what can be replayed and is not yet, by what it takes, each with its button, or how far it is."""
     job = job_panel.newest_job("replay", run.corpus_id, run=run.id)
@@ -131,22 +128,18 @@ def _paid(run: Run, name: str, *, disabled: bool) -> None:
             job_panel.button("Pay and replay", "replay-paid", new, disabled=disabled)
 
 
-# The combination
-
-
 def _together(run: Run, together: replays.Combination, k: int) -> None:
     if not together.steps:
         return
     lines, missing = rescue_words.steps(together.columns, together), together.missing
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        if len(lines) > 1:
-            st.markdown(f"**Together, step by step**: {plain('; '.join(lines))}.", width="stretch")
-        elif missing:
-            st.markdown(f"**Together**: {plain(lines[0])}; what others add to it is not tried yet.", width="stretch")
-        else:
-            st.markdown(f"**Together**: {plain(lines[0])}; no other change adds to it.", width="stretch")
-        if params := swept(run, together):
-            address.link("experiment", "Sweep and confirm these", **params)
+        more = "what others add to it is not tried yet" if missing else "no other change adds to it"
+        said = "; ".join(lines if len(lines) > 1 else [*lines, more])
+        st.markdown(f"**Together**: {plain(said)}.", width="stretch")
+        if grid := replays.grid_of(together):
+            values = {f"{axis}s": ",".join(chosen) for axis, chosen in grid.items()}
+            of = run.provenance["questions"]
+            address.link("experiment", "Sweep and confirm these", experiment="*", set=of, **values)
         if missing:
             names = "; ".join(rescue_words.title(together.columns, change.key) for change in missing)
             job = job_panel.newest_job("replay", run.corpus_id, run=run.id)
@@ -154,17 +147,6 @@ def _together(run: Run, together: replays.Combination, k: int) -> None:
             label = f"Try {wording.counted(len(missing), 'combination')}"
             new = partial(run_verbs.replay, run, combine=k)
             job_panel.button(label, "replay-combine", new, explained=plain(names), disabled=going)
-
-
-def swept(run: Run, together: replays.Combination) -> dict[str, str | int | None]:
-    """Return the address of an experiment over all that the steps of a combination choose, {} where there is none."""
-    asked: dict[str, str | int | None] = {
-        f"{axis}s": ",".join(values) for axis, values in replays.grid_of(together).items()
-    }
-    return {"experiment": "*", "set": run.provenance["questions"], **asked} if asked else {}
-
-
-# The table
 
 
 def _table(run: Run, columns: Columns, rescue: Rescue) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
@@ -16,7 +15,7 @@ from ragviz.runs import measurements
 from ragviz.runs.overviews import RunSummary
 from ragviz.store import stored_runs
 from ragviz.text.markup import plain
-from ragviz.ui import cache, job_panel, wording
+from ragviz.ui import address, cache, job_panel, wording
 from ragviz.ui.kit import notices, table
 
 MOST_COMPARED = 12
@@ -28,31 +27,30 @@ COSTS = ("Cost", "Calls")
 NOT_FOUND = "Not found to depth"
 
 
-@dataclass(frozen=True, slots=True)
-class Filter:
-    """Which runs are shown; an empty field lets all pass. `words` are looked for in name, note and tags."""
+def chosen_filter(runs: Sequence[Run]) -> tuple[list[Run], str, list[str]]:
+    """Draw the filters; return the runs that pass, the filter in words ("" for none), and the tags that are chosen.
 
-    words: str = ""
-    tags: Collection[str] = ()
-    sets: Collection[str] = ()
-    retrievers: Collection[str] = ()
-
-    def passes(self, run: Run) -> bool:
-        """Return whether a run has all the words, one of the tags, and one of the question sets and retrievers."""
-        text = " ".join((run.name, run.note, *run.tags)).casefold()
-        return (
-            all(word in text for word in self.words.casefold().split())
-            and (not self.tags or any(tag in run.tags for tag in self.tags))
-            and (not self.sets or run.provenance["questions"] in self.sets)
-            and (not self.retrievers or run.config.retriever in self.retrievers)
-        )
-
-    @property
-    def said(self) -> str:
-        """The filter in words, "" when all runs pass."""
-        parts = [f"“{self.words}”"] if self.words.strip() else []
-        parts += [", ".join(values) for values in (self.tags, self.sets, self.retrievers) if values]
-        return " · ".join(parts)
+    A run passes that has all the words in name, note or tags, and one of the tags, question sets and retrievers.
+    """
+    tags = sorted({tag for run in runs for tag in run.tags})
+    sets = list(dict.fromkeys(run.provenance["questions"] for run in runs))
+    retrievers = list(dict.fromkeys(run.config.retriever for run in runs))
+    with st.grid(4, min_column_width=150):
+        words = st.text_input("Find", **address.bound("find", "", str, "a text"), placeholder="name, note or tag")
+        has_tags = tags or "tags" in st.query_params
+        tagged = address.choose_several("Tags", tags, "tags", noun="tag", placeholder="all") if has_tags else []
+        of_sets = address.choose_several("Question sets", sets, "sets", noun="question set", placeholder="all")
+        by = address.choose_several("Retrievers", retrievers, "retrievers", noun="retriever", placeholder="all")
+    passing = [
+        run
+        for run in runs
+        if all(word in " ".join((run.name, run.note, *run.tags)).casefold() for word in words.casefold().split())
+        and (not tagged or not {*tagged}.isdisjoint(run.tags))
+        and (not of_sets or run.provenance["questions"] in of_sets)
+        and (not by or run.config.retriever in by)
+    ]
+    parts = [f"“{words}”" if words.strip() else "", *map(", ".join, (tagged, of_sets, by))]
+    return passing, " · ".join(filter(None, parts)), tagged
 
 
 def metrics_of(summaries: Collection[RunSummary]) -> dict[str, str]:
