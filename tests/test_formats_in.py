@@ -189,23 +189,6 @@ def test_wrong_offsets_of_squad_are_told_and_repaired_where_the_text_stands_once
     assert "Plausible answers of 1" in outcome.notes[0]
 
 
-def test_squad_goes_out_as_it_came_in(workspace, corpus):
-    data = squad(
-        row(1, "When?", "nine", 20), {"id": "s2", "question": "Which flag?", "answers": [], "is_impossible": True}
-    )
-    _, questions = bring(workspace, corpus, json.dumps(data).encode())
-    written = exchange.export_set(workspace, workspace.store.sets.get("s"), "squad")
-    article = json.loads(written.data)["data"][0]
-    assert article["paragraphs"][0]["context"] == FERRY
-    assert article["paragraphs"][0]["qas"] == [
-        {"id": "s1", "question": "When?", "answers": [{"text": "nine", "answer_start": 20}], "is_impossible": False},
-        {"id": "s2", "question": "Which flag?", "answers": [], "is_impossible": True},
-    ]
-    outcome, again = bring(workspace, corpus, written.data, into="again")
-    assert outcome.problems == 0
-    assert again == questions
-
-
 # Ragas
 
 

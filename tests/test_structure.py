@@ -73,13 +73,13 @@ def found():
 
 
 def test_key_values(found):
-    assert [(each.key, each.value, each.is_item) for each in found.key_values] == [
-        ("Opening hours", "9 to 17", False),
-        ("Owner", "Ann Lee", False),
-        ("Some prose", "it has a key, as whoever reads the line alone would say.", False),
-        ("Colour", "blue", True),
-        ("size", "the size of the desk in centimetres", True),
-        ("负责人", "王芳", True),
+    assert [(each.key, each.value) for each in found.key_values] == [
+        ("Opening hours", "9 to 17"),
+        ("Owner", "Ann Lee"),
+        ("Some prose", "it has a key, as whoever reads the line alone would say."),
+        ("Colour", "blue"),
+        ("size", "the size of the desk in centimetres"),
+        ("负责人", "王芳"),
     ]
     assert quotes(found.key_values)[4] == "`size`: the size of the [desk](desk.md)\n  in centimetres"
     assert {each.section for each in found.key_values} == {"Desk"}

@@ -19,7 +19,7 @@ from ragviz.generation import english_wording, rejection
 from ragviz.generation.blocks import Block, Headed, code, headed, readable
 from ragviz.generation.chinese_wording import Chinese
 from ragviz.generation.english_wording import Casing, English
-from ragviz.generation.phrasing import Heading, Phrasing, Wording
+from ragviz.generation.phrasing import Heading, Phrasing
 from ragviz.generation.sections import SEPARATOR, title_of
 from ragviz.generation.structure import KeyValue, ListPlace, Row, Table, structure
 from ragviz.text import segmentation
@@ -44,8 +44,6 @@ COLUMNS, CELL = 8, 80
 ITEMS, ITEM = (3, 12), 160
 """Items of a list at least and at most, and characters of an item at most."""
 
-_OPENS = re.compile(r"<[A-Za-z](?:(?!/>|</).)*$", re.DOTALL)
-"""A tag whose inside goes on after a blank line."""
 _META = re.compile(
     r"(?:in )?th(?:is|e following|ese) (?:page|section|guide|tutorial|document|article|chapter|topic|example|table|list"
     r"|post|reference|pages|guides|tutorials)\b|see (?:also )?|for (?:more|further|details|additional)|refer to|read "
@@ -122,6 +120,10 @@ class Candidate:
     def place(self) -> Span:
         """Where its evidence begins."""
         return self.evidence[0][0]
+
+
+Wording = English | Chinese
+"""How a language asks."""
 
 
 class Corpus:
@@ -379,7 +381,7 @@ class _Reader:
         is_odd = _VAGUE_KEY.match(pair.key) or pair.has_brackets or not pair.alone or _NO_NAME.search(pair.value)
         if is_odd or not _is_name(pair.key, 40) or not context or _normal(context) == _normal(pair.key):
             return
-        ways = self.wording.pair(context, pair.key, pair.value, is_item=pair.is_item)
+        ways = self.wording.pair(context, pair.key)
         part = next(part for part in self.parts if part.start <= pair.start < part.end)
         start = part.start if pair.end - part.start <= NEAR else pair.start
         kind: QuestionType = "number" if pair.value[0].isdigit() else "fact"

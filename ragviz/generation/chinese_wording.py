@@ -242,7 +242,7 @@ class Chinese:
         ways = _OF_CELL if _ATTRIBUTE.fullmatch(title) else ()
         return phrasings(ways, c=context, k=key, t=title, w=what)
 
-    def pair(self, context: str, key: str, value: str, *, is_item: bool) -> tuple[Phrasing, ...]:
+    def pair(self, context: str, key: str) -> tuple[Phrasing, ...]:
         """Ask for the value of a key."""
         return phrasings(("{c}的{k}是什么？", "请问{c}的{k}是什么？"), c=context, k=key)
 

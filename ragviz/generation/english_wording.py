@@ -370,31 +370,6 @@ def _in_context(phrasing: Phrasing, context: str) -> Phrasing:
     return Phrasing(f"{phrasing.template} (…)", f"In “{context}”, {asks}") if context else phrasing
 
 
-def _of_items(heading: Heading, casing: Casing, *, ordered: bool) -> tuple[Phrasing, ...]:
-    title, context = heading.title, heading.context
-    own = casing.lowered(title)
-    if is_empty(title) or _NEVER.search(title) or title.endswith("?") or _CODE.match(title):
-        return ()
-    if verb := imperative(own):
-        ways = ("What are the steps to {v}?", "Which steps does it take to {v}?")
-        return phrasings(ways, v=_to_asker(verb)) if ordered and heading.alone else ()
-    if re.match(r"(?:what|who|where|when|which \w+) to ", own, re.IGNORECASE):
-        return _specific(_as_task(own, has_steps=True), heading)
-    if named(own) != "things":
-        return ()
-    own = _to_asker(own)
-    if heading.alone and not heading.short and not is_weak(title):
-        return phrasings(("What are the {h}?", "Which {h} are there?", "Can you list the {h}?"), h=own)
-    if not context or is_empty(context) or context.endswith("?") or _overlaps(own, context):
-        return ()
-    in_context = (
-        "What are the {h} in “{c}”?",
-        "Which {h} does “{c}” list?",
-        "In “{c}”, what are the {h}?",
-    )
-    return phrasings(in_context, h=own, c=context)
-
-
 _INTRODUCED = [
     (re.compile(r"(?:In order )?to (?P<v>[a-z].{4,70}?),? (?:follow|do|take|use|you|complete)\b.*", re.IGNORECASE),
      ("How do I {v}?", "What are the steps to {v}?")),
@@ -442,29 +417,9 @@ _MEANING_TITLES = re.compile(
 _ODD_TITLES = re.compile(r"[?=%/]|\b(?:is|are|has|can|notes?|comments?|examples?|links?)\b", re.IGNORECASE)
 
 
-def _of_cell(context: str, key: str, title: str, casing: Casing) -> tuple[Phrasing, ...]:
-    own = casing.lowered(title)
-    if _MEANING_TITLES.fullmatch(own):
-        return phrasings(("In “{c}”, what is {k}?", "What is {k} in “{c}”?"), k=key, c=context)
-    if _ODD_TITLES.search(own) or not named(own):
-        return ()
-    return phrasings(
-        ("What {b} the {t} for {k} in “{c}”?", "In “{c}”, what {b} the {t} for {k}?"),
-        b=_be(own), t=own, k=key, c=context)  # fmt: skip
-
-
 def _be(name: str) -> str:
     """Return the verb that agrees with a name: "days of leave" are."""
     return "are" if re.search(r"(?<![sui])s$", name.partition(" of ")[0]) else "is"
-
-
-def _of_pair(context: str, key: str, value: str, casing: Casing, *, is_item: bool) -> tuple[Phrasing, ...]:
-    own, of = re.sub("^(?:the|an?) ", "", casing.lowered(key)), casing.lowered(context)
-    if imperative(own) or not named(own):
-        return ()
-    ways = ("In “{c}”, what {b} the {k}?", "What {b} the {k} in “{c}”?")
-    of_thing = ("What {b} the {k} for {t}?",) if named(of) and not imperative(of) else ()
-    return phrasings((*of_thing, *ways), b=_be(own), c=context, k=own, t=of)
 
 
 class English:
@@ -487,7 +442,28 @@ class English:
 
     def items(self, heading: Heading, *, ordered: bool) -> tuple[Phrasing, ...]:
         """Ask for all items of a list right under a heading."""
-        return _of_items(heading, self.casing, ordered=ordered)
+        title, context = heading.title, heading.context
+        own = self.casing.lowered(title)
+        if is_empty(title) or _NEVER.search(title) or title.endswith("?") or _CODE.match(title):
+            return ()
+        if verb := imperative(own):
+            ways = ("What are the steps to {v}?", "Which steps does it take to {v}?")
+            return phrasings(ways, v=_to_asker(verb)) if ordered and heading.alone else ()
+        if re.match(r"(?:what|who|where|when|which \w+) to ", own, re.IGNORECASE):
+            return _specific(_as_task(own, has_steps=True), heading)
+        if named(own) != "things":
+            return ()
+        own = _to_asker(own)
+        if heading.alone and not heading.short and not is_weak(title):
+            return phrasings(("What are the {h}?", "Which {h} are there?", "Can you list the {h}?"), h=own)
+        if not context or is_empty(context) or context.endswith("?") or _overlaps(own, context):
+            return ()
+        in_context = (
+            "What are the {h} in “{c}”?",
+            "Which {h} does “{c}” list?",
+            "In “{c}”, what are the {h}?",
+        )
+        return phrasings(in_context, h=own, c=context)
 
     def introduced(self, introduction: str, heading: Heading) -> tuple[Phrasing, ...]:
         """Ask for the items of a list by the sentence that introduces it.
@@ -502,12 +478,24 @@ class English:
         return tuple(_in_context(each, heading.title) for each in found if not each.template.startswith("Can"))
 
     def cell(self, context: str, key: str, title: str, value: str) -> tuple[Phrasing, ...]:
-        """Ask for the cell of a table."""
-        return _of_cell(context, key, title, self.casing)
+        """Ask for the cell of a table: the `title` of its column, the `key` of its row."""
+        own = self.casing.lowered(title)
+        if _MEANING_TITLES.fullmatch(own):
+            return phrasings(("In “{c}”, what is {k}?", "What is {k} in “{c}”?"), k=key, c=context)
+        if _ODD_TITLES.search(own) or not named(own):
+            return ()
+        return phrasings(
+            ("What {b} the {t} for {k} in “{c}”?", "In “{c}”, what {b} the {t} for {k}?"),
+            b=_be(own), t=own, k=key, c=context)  # fmt: skip
 
-    def pair(self, context: str, key: str, value: str, *, is_item: bool) -> tuple[Phrasing, ...]:
+    def pair(self, context: str, key: str) -> tuple[Phrasing, ...]:
         """Ask for the value of a key."""
-        return _of_pair(context, key, value, self.casing, is_item=is_item)
+        own, of = re.sub("^(?:the|an?) ", "", self.casing.lowered(key)), self.casing.lowered(context)
+        if imperative(own) or not named(own):
+            return ()
+        ways = ("In “{c}”, what {b} the {k}?", "What {b} the {k} in “{c}”?")
+        of_thing = ("What {b} the {k} for {t}?",) if named(of) and not imperative(of) else ()
+        return phrasings((*of_thing, *ways), b=_be(own), c=context, k=own, t=of)
 
     def sentence(self, sentence: str) -> list[Asked]:
         """Ask for a number, a date, a name or a definition in a sentence."""

@@ -74,7 +74,7 @@ def passage(document: Document, span: Span, others: Sequence[Span] = ()) -> Pass
     if table and start > table.start:  # else the passage begins with them
         above += [table.caption, " | ".join(table.header) if any(table.header) else ""]
     elif not table and listed and listed.items and span.start >= listed.items[0].start:
-        above.append(listed.introduction or listed.title)
+        above.append(listed.introduction)
     return Passage(document.id, start, end, document.text[start:end], "\n".join(filter(None, above)))
 
 

@@ -15,14 +15,12 @@ from functools import lru_cache
 from itertools import islice
 
 from ragviz.core.document import Document
-from ragviz.generation.sections import FRONT_MATTER, SEPARATOR, Section, section_at, sections
+from ragviz.generation.sections import FRONT_MATTER, Section, section_at, sections
 from ragviz.index.headings import headings, verbatim
 from ragviz.text import segmentation
 
 MOST_LINES = 20
 """Lines over which a meaning goes on at most."""
-LONGEST_TITLE = 8
-"""Words of a line that heads a list, without being marked as a heading, at most."""
 CSV_TYPES = frozenset({"text/csv", "text/tab-separated-values"})
 LONGEST_KEY = 60
 """Characters of a key or defined term at most; a longer text before a colon is a sentence."""
@@ -32,8 +30,7 @@ LONGEST_KEY = 60
 class KeyValue:
     """A line "key: value" at [start, end), without its marker; `key` and `value` are plain text.
 
-    `is_item`: the line is an item of a list. `alone`: its paragraph or item begins with a key. A value goes on over the
-    lines that follow in its paragraph or item without a key.
+    `alone`: its paragraph or item begins with a key. A value goes on over the lines that follow without a key.
     """
 
     start: int
@@ -41,7 +38,6 @@ class KeyValue:
     key: str
     value: str
     section: str
-    is_item: bool
     alone: bool
     has_brackets: bool = False
     """Whether the value has square brackets that may be no link, of which plain text shows a part only."""
@@ -84,9 +80,7 @@ class Item:
 class ListPlace:
     """A list at [start, end), with the paragraph before it when that ends in a colon.
 
-    `introduction` is the last sentence of that paragraph in plain text, without the colon; "" without one. `title` is
-    what heads a list without introduction: the heading directly above, or a short line above that is no sentence, with
-    which the list then begins; "" where other text stands between.
+    `introduction` is the last sentence of that paragraph in plain text, without the colon; "" without one.
     """
 
     start: int
@@ -95,7 +89,6 @@ class ListPlace:
     items: tuple[Item, ...]
     is_ordered: bool
     section: str
-    title: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,41 +237,27 @@ def _path(parts: Sequence[Section], at: int) -> str:
 
 
 def _key_values(lines: Sequence[_Line], parts: Sequence[Section]) -> Iterator[KeyValue]:
-    """Yield the key–value lines; a line is `alone` where its whole paragraph is made of them."""
-    paragraph: list[tuple[_Line, tuple[str, str] | None]] = []
+    """Yield the key–value lines, paragraph by paragraph; an item of a list begins one."""
+    paragraph: list[_Line] = []
     for line in [*lines, _Line(0, 0, "", 0, kind="blank")]:
-        if line.kind == "prose" or (line.kind == "item"):
-            pair = _pair(line.content)
-            if line.kind == "item":
-                yield from _of_paragraph(paragraph, parts)
-                paragraph = []
-            paragraph.append((line, pair))
-            continue
-        yield from _of_paragraph(paragraph, parts)
-        paragraph = []
+        if line.kind != "prose":
+            yield from _of_paragraph(paragraph, parts)
+            paragraph = []
+        if line.kind in ("prose", "item"):
+            paragraph.append(line)
 
 
-def _of_paragraph(
-    paragraph: Sequence[tuple[_Line, tuple[str, str] | None]], parts: Sequence[Section]
-) -> Iterator[KeyValue]:
+def _of_paragraph(paragraph: Sequence[_Line], parts: Sequence[Section]) -> Iterator[KeyValue]:
     """Yield the pairs of a paragraph or item; lines without a key continue the value before them."""
-    alone = bool(paragraph) and paragraph[0][1] is not None
-    number = 0
-    while number < len(paragraph):
-        line, pair = paragraph[number]
-        number += 1
-        if not pair:
-            continue
-        key, value = pair
-        last, values, first = line, [value], number - 1
-        while number < len(paragraph) and paragraph[number][1] is None:
-            last = paragraph[number][0]
-            values.append(plain(last.content))
-            number += 1
-        end = last.at + len(last.content)
-        has_brackets = any(_BRACKETS.search(each.content) for each, _ in paragraph[first:number])
-        path, is_item = _path(parts, line.at), line.kind == "item"
-        yield KeyValue(line.at, end, key, " ".join(values), path, is_item, alone, has_brackets)
+    pairs = [_pair(line.content) for line in paragraph]
+    starts = [number for number, pair in enumerate(pairs) if pair]
+    for number, after in zip(starts, [*starts, len(paragraph)][1:], strict=True):
+        own, pair = paragraph[number:after], pairs[number]
+        key, value = pair or ("", "")
+        text = " ".join([value, *(plain(line.content) for line in own[1:])])
+        has_brackets = any(_BRACKETS.search(line.content) for line in own)
+        end, path = own[-1].at + len(own[-1].content), _path(parts, own[0].at)
+        yield KeyValue(own[0].at, end, key, text, path, starts[0] == 0, has_brackets)
 
 
 def _pair(content: str) -> tuple[str, str] | None:
@@ -422,24 +401,18 @@ def _lists(text: str, lines: Sequence[_Line], parts: Sequence[Section]) -> Itera
             before = number if line.kind == "prose" else before if line.kind == "blank" else -1
             number += 1
             continue
-        above = number - 1
-        while above >= 0 and lines[above].kind == "blank":
-            above -= 1
         top, number = _items(lines, number)
         start, introduction = _introduction(lines, before, top[0].line)
         texts = [" ".join(each.texts).strip() for each in top if not each.children]
         is_navigation = len(texts) == len(top) and all(map(_LINK.fullmatch, texts))
         if len(top) > 1 and (introduction or not is_navigation):
-            section = _path(parts, top[0].line.at)
-            title = "" if introduction else _title(lines, above, section)
             yield ListPlace(
-                lines[above].start if title and lines[above].kind == "prose" else start,
+                start,
                 top[-1].end,
                 introduction,
                 tuple(Item(each.line.at, each.end, plain(" ".join(each.texts))) for each in top),
                 top[0].line.marker[:1] not in "-*+•·▪◦‣",
-                section,
-                title,
+                _path(parts, top[0].line.at),
             )
         before = -1
 
@@ -481,19 +454,6 @@ def _style(line: _Line) -> str:
         if len(line.marker) > 1
         else ("①" if "①" <= line.marker <= "⑳" else line.marker)
     )
-
-
-def _title(lines: Sequence[_Line], above: int, section: str) -> str:
-    """Return what heads a list: the heading on the line `above`, or the one line of a paragraph that is no sentence."""
-    if above < 0 or lines[above].kind not in ("heading", "prose"):
-        return ""
-    if lines[above].kind == "heading":
-        return section.rpartition(SEPARATOR)[2]
-    if above and lines[above - 1].kind not in ("blank", "heading"):
-        return ""
-    text = plain(lines[above].content)
-    is_title = text[:1].isalpha() and not text[:1].islower() and 0 < len(text.split()) <= LONGEST_TITLE
-    return text if is_title and not re.search(r"[.,;:!。，；：！、…]$|[:：]\s", text) else ""
 
 
 def _introduction(lines: Sequence[_Line], before: int, first: _Line) -> tuple[int, str]:

@@ -80,18 +80,16 @@ FORMATS: Mapping[str, Format] = {
     "squad": Format(
         f"{_HERE}.squad",
         "SQuAD",
-        "json",
+        "",
         "JSON of SQuAD 1.1 or 2: paragraphs that stand in no document become documents, answers are the evidence",
-        "questions that need several pieces of evidence or name none, grades, types, styles, reviews and weights.",
         brings_documents=True,
         shown_by=(("paragraphs",), ("qas",)),
     ),
     "trec": Format(
         f"{_HERE}.trec",
         "TREC",
-        "zip",
+        "",
         "topics (<top>, XML, TSV or JSONL) and qrels about documents of the corpus, by name",
-        "answers, places within documents, which pieces of evidence are needed together, and all that is ours.",
     ),
     "deepeval": Format(
         f"{_HERE}.deepeval",
@@ -136,8 +134,8 @@ def file_name(set_name: str, name: str) -> str:
 def format_named(file: str) -> str:
     """Return the format that the name of a file to be written tells, by its last endings; "qa_dataset" tells one, too.
 
-    >>> [format_named(name) for name in ("a.csv", "a.ragas.jsonl", "a.json", "v1.2.JSONL", "qa_dataset_limit=9.csv")]
-    ['csv', 'ragas', 'squad', 'jsonl', 'qa']
+    >>> [format_named(name) for name in ("a.csv", "a.ragas.jsonl", "a.zip", "v1.2.JSONL", "qa_dataset_limit=9.csv")]
+    ['csv', 'ragas', 'beir', 'jsonl', 'qa']
 
     Raises:
         UsageError: it tells none, or several could be meant.

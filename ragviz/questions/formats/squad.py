@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from ragviz.core.digests import digest
-from ragviz.core.document import Chunk, Document, Evidence, Span
+from ragviz.core.document import Chunk, Evidence, Span
 from ragviz.core.errors import InputError
 from ragviz.core.question import Question
 from ragviz.core.stopping import Progress
@@ -18,7 +16,7 @@ from ragviz.questions.formats.entries import Entries, question_id
 from ragviz.questions.formats.input_file import InputFile, Problem
 from ragviz.questions.formats.known import Known
 from ragviz.questions.formats.located import located
-from ragviz.questions.formats.set_formats import Choices, Outgoing, Read, Written
+from ragviz.questions.formats.set_formats import Choices, Read
 from ragviz.text import language
 from ragviz.text.counts import counted
 from ragviz.text.markup import shortened
@@ -212,66 +210,3 @@ def _answer(answer: Mapping[str, Any], item: _Item, place: Span, told: list[Prob
     if place.text[at : at + len(text)] != text:
         raise ValueError(f"has an answer, “{shortened(text, 60)}”, that does not stand in the document like this")
     return Span(place.document_id, place.start + at, place.start + at + len(text), text)
-
-
-# Out
-
-
-def write(outgoing: Outgoing, _format: str) -> Written:
-    """Write SQuAD 2: a document is an article of one paragraph; answers are marked where they stand in the evidence.
-
-    Documents that an import made of an article's paragraphs, named by its title and their numbers, are its paragraphs.
-    """
-    by_document: dict[str, list[Question]] = {}
-    left = Counter[str]()
-    for question in outgoing.questions:
-        document_id, reason = _document_of(question)
-        if reason:
-            left[reason] += 1
-        else:
-            by_document.setdefault(document_id, []).append(question)
-    articles: dict[str, list[tuple[int, dict[str, Any]]]] = {}
-    for document in outgoing.known.texts(by_document):
-        numbered = _NUMBERED.fullmatch(document.name)  # a document that was a paragraph
-        title, number = (numbered[1], int(numbered[2])) if numbered else (document.name, 1)
-        rows = [_row(question, document) for question in by_document[document.id]]
-        articles.setdefault(title, []).append((number, {"context": document.text, "qas": rows}))
-    data = [
-        {"title": title, "paragraphs": [each for _, each in sorted(own, key=lambda numbered: numbered[0])]}
-        for title, own in articles.items()
-    ]
-    body = json.dumps({"version": "v2.0", "data": data}, ensure_ascii=False).encode("utf-8", "replace")
-    return Written(body, "json", tuple(f"{count:,} left out: {reason}." for reason, count in left.items()))
-
-
-def _document_of(question: Question) -> tuple[str, str]:
-    """Return the document that a question is about, or why it has no place in SQuAD."""
-    if not question.asked:
-        return "", "rejected or quarantined"
-    if question.kind == "unanswerable":
-        places = [place for place in map(Chunk.parse_id, question.source_chunks) if place]
-        return (places[0][0], "") if places else ("", "unanswerable, without a passage it was made from")
-    if question.kind == "reference":
-        return "", "reference only: where its answer stands is not known"
-    if question.kind == "multi":
-        return "", "it needs several pieces of evidence"
-    spans = [span for span in question.evidence[0] if not span.stale]
-    return (spans[0].document_id, "") if spans else ("", "its evidence is gone")
-
-
-def _row(question: Question, document: Document) -> dict[str, Any]:
-    """Return a question; earlier turns of its conversation stand before its text, as they are searched."""
-    row: dict[str, Any] = {"id": question.id, "question": question.query}
-    spans = [span for group in question.evidence for span in group if span.document_id == document.id]
-    texts = [document.text[span.start : span.end] for span in spans]
-    answer = "" if question.answer in texts else question.answer  # then each piece of evidence is an answer
-    answers = [_written(span, answer, document) for span in spans if not span.stale]
-    return row | {"answers": answers, "is_impossible": not question.evidence}
-
-
-def _written(span: Span, answer: str, document: Document) -> dict[str, Any]:
-    """Return the reference answer where it stands once in its evidence, else the evidence."""
-    there = document.text[span.start : span.end]
-    if answer.strip() and there.count(answer) == 1:
-        return {"text": answer, "answer_start": span.start + there.index(answer)}
-    return {"text": there, "answer_start": span.start}

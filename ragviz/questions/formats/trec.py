@@ -6,10 +6,7 @@ Topics are `<top>` with `<num>`, `<title>` and `<desc>`; XML with `<topic number
 from __future__ import annotations
 
 import html
-import io
-import math
 import re
-import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 
@@ -20,8 +17,7 @@ from ragviz.questions.formats import judged
 from ragviz.questions.formats.input_file import InputFile, Problem
 from ragviz.questions.formats.judged import Query
 from ragviz.questions.formats.known import Known
-from ragviz.questions.formats.set_formats import Choices, Outgoing, Read, Written
-from ragviz.text.counts import counted
+from ragviz.questions.formats.set_formats import Choices, Read
 
 _TOPIC = re.compile(r"<top(?:ic)?\b([^>]*)>(.*?)</top(?:ic)?\s*>", re.DOTALL | re.IGNORECASE)
 _FIELD = re.compile(r"<(num|title|query|question|desc|description|narr|narrative)\b[^>]*>", re.IGNORECASE)
@@ -124,28 +120,3 @@ def _fields(body: str) -> Mapping[str, str]:
         raw = re.sub(r"</?[A-Za-z][^>]*>", " ", raw)
         found.setdefault(mark[1].lower(), _BLANK.sub(" ", html.unescape(_LABEL.sub("", raw))).strip())
     return found
-
-
-# Out
-
-
-def write(outgoing: Outgoing, _format: str) -> Written:
-    """Write a .zip with topics.tsv and qrels.txt: the questions that are asked and have evidence."""
-    asked = [question for question in outgoing.asked if question.evidence]
-    notes = list(judged.lost_words(outgoing))
-    if left := len(outgoing.asked) - len(asked):
-        notes.append(f"{counted(left, 'question', 'is')} left out: without evidence.")
-    topics, rows = [], []
-    names = {key: _BLANK.sub("_", name) for key, name in outgoing.names.items()}
-    if any(_BLANK.search(name) for name in outgoing.names.values()):
-        notes.append("Blanks in names of documents are written as _, as columns are separated by blanks.")
-    for question in asked:
-        number = _BLANK.sub("_", question.id)
-        topics.append(f"{number}\t{_BLANK.sub(' ', question.query)}\n")
-        for document_id, grade in judged.grades_of(question).items():
-            rows.append(f"{number} 0 {names.get(document_id, document_id)} {math.ceil(grade)}\n")
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("topics.tsv", "".join(topics).encode("utf-8", "replace"))
-        archive.writestr("qrels.txt", "".join(rows).encode("utf-8", "replace"))
-    return Written(out.getvalue(), "zip", tuple(notes))
