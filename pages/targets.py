@@ -379,14 +379,6 @@ def ask_all(target: Endpoint) -> None:
                 address.link("results", "Open results", corpus=of.name, run=job.result["run"], k=None)
 
 
-def python_tab() -> None:
-    """Say how a function is asked from Python, where it is."""
-    st.markdown("Any function of a question, and objects of LangChain, LlamaIndex and Haystack, are asked from Python:")
-    st.code(FROM_PYTHON, language="python")
-    st.markdown("or from the command line, by the name of its module:")
-    st.code("ragviz runs record questions --target my_app:answer --name my-app", language="bash")
-
-
 FROM_PYTHON = """import ragviz
 
 def answer(question):
@@ -394,6 +386,15 @@ def answer(question):
     return generate(question, found), [passage.text for passage in found]
 
 run = ragviz.open().record(answer, "questions", "my-app")"""
+
+
+def python_tab() -> None:
+    """Say how a function is asked from Python, where it is."""
+    st.markdown("Any function of a question, and objects of LangChain, LlamaIndex and Haystack, are asked from Python:")
+    st.code(FROM_PYTHON, language="python")
+    st.markdown("or from the command line, by the name of its module:")
+    st.code("ragviz runs record questions --target my_app:answer --name my-app", language="bash")
+
 
 heading.header("Targets", "Bring in what a system of yours answered, or have it asked.")
 notices.tabs({"File": file_tab, "Endpoint": endpoint_tab, "Python": python_tab}, "targets-tab")

@@ -65,21 +65,15 @@ def list_words(runs: Sequence[Run], k: int) -> str:
     return f"{', '.join(words)}, {pair.other} against {runs[0].name}" if words else ""
 
 
-def shown_pair(runs: Sequence[Run]) -> tuple[Run, Run]:
-    """Return the two runs that are shown side by side: the baseline, and the one chosen among more than two."""
-    if len(runs) == 2:
-        return runs[0], runs[1]
-    names = [run.name for run in runs[1:]]
-    short = short_names([run.name for run in runs], 40)
-    name = address.choose("Run beside the baseline", names, "other", format_func=short.__getitem__)
-    return runs[0], next(run for run in runs if run.name == name)
-
-
 def body(runs: Sequence[Run], question_id: str, k: int) -> None:
     """Draw reference and evidence, then a column for each of two runs: cause, answer; their rankings; all scores."""
     question = cache.questions(runs[0])[question_id]
     st.html(case.STYLE)
-    pair = shown_pair(runs)
+    pair = runs[0], runs[1]
+    if len(runs) > 2:
+        names, short = [run.name for run in runs[1:]], short_names([run.name for run in runs], 40)
+        name = address.choose("Run beside the baseline", names, "other", format_func=short.__getitem__)
+        pair = runs[0], next(run for run in runs if run.name == name)
     known = bool(question.evidence) and pair[0].knows.ranking
     entries = [("gold", "evidence")] if known else []
     evaluated = [cache.evaluated_to(run, question_id) if run.knows.answers else None for run in pair]
@@ -208,22 +202,14 @@ def _cards(
     heading.section(f"{plain(run.name)}: {plain(by)}")
     if unranked := measurements.unranked_words(run):
         st.caption(unranked)
-    notes = {
-        move.chunk_id: Note(((_stance(move, back=back), moves.move_words(move, other_depth, back=back)),))
-        for move in side
-    }
+    notes = {}
+    for move in side:  # "for" where the other run ranks the text better, "against" where worse
+        is_better = back if not move.other else (move.other > move.rank) == back
+        stance = "" if move.other == move.rank else "for" if is_better else "against"
+        notes[move.chunk_id] = Note(((stance, moves.move_words(move, other_depth, back=back)),))
     if run.knows.opaque:
         passages.given_chunks(run.corpus_id, question, result.ranking.ids, notes)
         return
     passages.ranked_chunks(
         run.corpus_id, question, result, k=min(k, run.config.depth), first=LEAST, key=run.id, notes=notes
     )
-
-
-def _stance(move: Move, *, back: bool) -> str:
-    """Return the class of a move's badge: "for" where the other run ranks the text better, "against" where worse."""
-    if move.other == move.rank:
-        return ""
-    if not move.other:
-        return "for" if back else "against"
-    return "for" if (move.other > move.rank) == back else "against"

@@ -215,13 +215,10 @@ def _changed_ids(run: Run, k: int, name: str, key: str) -> frozenset[str] | None
     if measurements.unranked_words(run):
         return None
     rescue, ids = cache.rescue(run, k), cache.summary(run, k).question_ids
-    if name == "rescued" and key == NOTHING:
-        chosen = rescue.unrescued
-    else:
-        row = next((row for row in rescue.rows if row.replay.key == key), None)
-        if row is None:
-            return None
-        chosen = row.rescued if name == "rescued" else row.broken
+    row = next((row for row in rescue.rows if row.replay.key == key), None)
+    if row is None and (name, key) != ("rescued", NOTHING):
+        return None
+    chosen = rescue.unrescued if row is None else row.rescued if name == "rescued" else row.broken
     return frozenset(ids[place] for place in chosen.nonzero()[0])
 
 
@@ -411,12 +408,10 @@ def _chosen_columns(run: Run, rows: pd.DataFrame) -> pd.DataFrame:
 
     Columns that repeat another one are not shown until they are chosen.
     """
-    unknown = () if run.knows.ranking else ("Rank", "Outcome", "Document", "Recall", "Evidence in")
-    offered = {name.partition("@")[0]: name for name in rows.columns if name != "Id"}
-    offered = {key: name for key, name in offered.items() if key not in unknown}
+    unknown = {"Id"} if run.knows.ranking else {"Id", "Rank", "Outcome", "Document", "Recall", "Evidence in"}
+    offered = {name.partition("@")[0]: name for name in rows.columns if name.partition("@")[0] not in unknown}
     hidden = ("Evidence in", "Type", "Style", "Outcome" if run.knows.answers else "Cause")
     default = [name for name in offered if name not in hidden]
-
     with st.popover("Columns"):
         chosen = address.choose_several("Columns", list(offered), "columns", default=default, noun="column") or default
     return rows[[*(name for key, name in offered.items() if key in chosen), "Id"]]

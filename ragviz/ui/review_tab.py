@@ -45,26 +45,26 @@ LONG = ("Question", "Document", "Answer", "Reason")
 UNASKED = "(no question could be generated from this chunk)"
 
 
-def _rows_of(question_set: QuestionSet, questions: Sequence[Question], names: Mapping[str, str]) -> pd.DataFrame:
+def _rows_of(questions: Sequence[Question], names: Mapping[str, str]) -> pd.DataFrame:
     def documents(question: Question) -> str:
         spans = [s for group in question.evidence for s in group]
         return ", ".join(dict.fromkeys(names.get(s.document_id, UNKNOWN) for s in spans))
 
-    return pd.DataFrame(
-        {
-            "Question": [q.text or UNASKED for q in questions],
-            "Status": [q.status for q in questions],
-            **({"Type": [TYPE_TITLES[q.type] for q in questions]} if any(q.type for q in questions) else {}),
-            **({"Style": [STYLE_TITLES[q.style] for q in questions]} if any(q.style for q in questions) else {}),
-            "Evidence in": [KIND_TITLES[q.kind] if q.text else "" for q in questions],
-            **({"Side": [q.split for q in questions]} if question_set.split else {}),
-            "Document": [documents(q) for q in questions],
-            "Answer": [q.answer for q in questions],
-            "Reason": [q.reason for q in questions],
-            "Generator": [q.generator for q in questions],
-            "Id": [q.id for q in questions],
-        }
-    )
+    rows: dict[str, list[str]] = {
+        "Question": [q.text or UNASKED for q in questions],
+        "Status": [q.status for q in questions],
+        "Type": [TYPE_TITLES[q.type] if q.type else "" for q in questions],
+        "Style": [STYLE_TITLES[q.style] if q.style else "" for q in questions],
+        "Evidence in": [KIND_TITLES[q.kind] if q.text else "" for q in questions],
+        "Side": [q.split for q in questions],
+        "Document": [documents(q) for q in questions],
+        "Answer": [q.answer for q in questions],
+        "Reason": [q.reason for q in questions],
+        "Generator": [q.generator for q in questions],
+        "Id": [q.id for q in questions],
+    }
+    empty = {name for name in ("Type", "Style", "Side") if not any(rows[name])}
+    return pd.DataFrame({name: cells for name, cells in rows.items() if name not in empty})
 
 
 def show(question_set: QuestionSet, questions: Sequence[Question], names: Mapping[str, str]) -> None:
@@ -84,7 +84,7 @@ def show(question_set: QuestionSet, questions: Sequence[Question], names: Mappin
         switched = address.bound("in-table", False, {"true": True, "false": False}.get, "true or false")
         in_table = st.toggle("Edit in the table", **switched)
         verification_button.show(question_set, questions)
-        listed = partial(_rows_of, question_set, filtered_questions, names)
+        listed = partial(_rows_of, filtered_questions, names)
         saving.button(listed, question_set.name, "questions-shown")
     editing = unsaved.being_edited(question_set)
     if not filtered_questions and not (in_table and editing):
@@ -144,7 +144,7 @@ def is_stale(question: Question) -> bool:
 
 
 def _pick(question_set: QuestionSet, on_page: Sequence[Question], names: Mapping[str, str]) -> None:
-    rows = _rows_of(question_set, on_page, names)
+    rows = _rows_of(on_page, names)
     short = all(table.fitting(text, WIDTHS["Question"], 2) == " ".join(text.split()) for text in rows["Question"])
     lines: Literal[2, 4] = 2 if short else 4
     texts = {name: [table.fitting(text, WIDTHS[name], lines) for text in rows[name]] for name in LONG}
@@ -243,7 +243,7 @@ def _edit_table(question_set: QuestionSet, filtered_questions: Sequence[Question
         "Status": st.column_config.SelectboxColumn(options=STATUSES, required=True),
     }
     edited = unsaved.table_of(question_set, filtered_questions)
-    rows = _rows_of(question_set, edited.rows, names)
+    rows = _rows_of(edited.rows, names)
     editable = ["Question", "Answer", "Status", "Reason"]
     fixed = [name for name in rows.columns if name not in editable]
     st.data_editor(
