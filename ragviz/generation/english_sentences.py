@@ -154,7 +154,7 @@ def _question(clause: _Clause, asking: str, without: Collection[int], *, strande
     parts = [
         asking,
         helper,
-        _inside(clause, subject),
+        _small(clause, subject),
         clause.text(between),
         verb,
         clause.text(rest - between),
@@ -174,11 +174,6 @@ def _second_verb(clause: _Clause, without: Collection[int]) -> set[int]:
     return joined if not joined & set(without) else set()
 
 
-def _inside(clause: _Clause, places: Sequence[int]) -> str:
-    """Return words as they stand inside a sentence."""
-    return _small(clause, places)
-
-
 def _small(clause: _Clause, places: Sequence[int]) -> str:
     text = clause.text(places)
     if not places or places[0] != 0:
@@ -189,7 +184,6 @@ def _small(clause: _Clause, places: Sequence[int]) -> str:
 
 
 def _to_asker(text: str) -> str:
-    """Return a question to which "you" is who asks."""
     for pattern, other in (
         (r"\byour\b", "my"),
         (r"\byourself\b", "myself"),
@@ -320,4 +314,4 @@ def _of_definition(clause: _Clause) -> Iterator[Asked]:
         and parsed[clause.subject].tag.startswith("NN")
     ):
         text = clause.text([n for n in clause.subtree(root) if n > root and parsed[n].text != "."])
-        yield Asked("definition", text, (Phrasing("What is", f"What is {_inside(clause, subject)}?"),))
+        yield Asked("definition", text, (Phrasing("What is", f"What is {_small(clause, subject)}?"),))

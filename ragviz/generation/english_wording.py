@@ -249,7 +249,6 @@ def _specific(found: Sequence[Phrasing], heading: Heading) -> tuple[Phrasing, ..
 
 
 def _as_question(heading: Heading) -> tuple[Phrasing, ...]:
-    """Return a title that is a question as it stands, if it says what it asks about."""
     title, said = heading.title, len(content_words(heading.title, "en"))
     if said < 2 or (_UNSAID.search(title) and said < 4) or not (heading.alone or heading.context):
         return ()

@@ -98,7 +98,6 @@ def _holding(places: Sequence[_Held], at: int) -> _Held | None:
 
 
 def _rows(table: Table, span: Span) -> tuple[int, int]:
-    """Return the rows that a span stands in, with all of it."""
     inside = [row for row in table.rows if row.start < span.end and span.start < row.end]
     return min([span.start, *(row.start for row in inside)]), max([span.end, *(row.end for row in inside)])
 

@@ -203,7 +203,6 @@ class Making:
     # What was written
 
     def _make(self, numbered: Sequence[tuple[int, Task]]) -> None:
-        """Have the questions of tasks written, but for those that exist, and count them."""
         fresh = list[tuple[int, Task]]()
         for number, task in numbered:
             known = self._known.get(model_questions.question_id(task, self.writer.client.model, self.writer.seed))
@@ -243,7 +242,6 @@ class Making:
         self.record.made.append(question.id)
 
     def _verify_again(self) -> None:
-        """Verify what was kept though its verification failed."""
         asked = [question for question in self.record.kept(self._known) if question.asked and not question.verified_by]
         for done, question in enumerate(self.writer.verify(asked)):
             self._progress(done, len(asked), "questions", "Verifying what was not verified")
@@ -252,7 +250,6 @@ class Making:
                 self._waiting.append(question)
 
     def _explain(self) -> None:
-        """Note why planned documents have no question."""
         about = {i for question in self.record.kept(self._known) for i in plan_record.documents_of(question)}
         why = plan_record.reason_words(plan_record.rejected(self._known.values(), [self.record.generator]))
         types: dict[str, dict[str, None]] = defaultdict(dict)

@@ -282,7 +282,6 @@ def _evidence(
 
 
 def _span(chunk: Chunk, start: int, end: int) -> Span:
-    """Return characters `start` to `end` of a chunk as a span of its document."""
     return Span(chunk.document_id, chunk.start + start, chunk.start + end, chunk.text[start:end])
 
 

@@ -286,7 +286,6 @@ def _writer(
     workspace: Workspace, question_set: QuestionSet, info: IndexInfo, client: ModelClient, seed: int,
     spending: Spending, *, verify: bool,
 ) -> Writer:  # fmt: skip
-    """Return what has a model write the questions within the budget, and verify them unless `verify` is off."""
     store = workspace.store
     client.open()
     asker = Asker(planning.Plan(store.cache("bank"), answerer=client, spending=spending, patience=0))

@@ -110,7 +110,6 @@ def styles_of(styles: Mapping[QuestionStyle, float | None], total: int) -> dict[
 
 
 def _check(noun: str, given: Mapping[Key, float | None], known: Collection[str]) -> None:
-    """Refuse names that are not known, and numbers below 0."""
     for name, number in given.items():
         if name not in known:
             raise UsageError(f"There is no {noun} '{name}'; there are {', '.join(known)}.")

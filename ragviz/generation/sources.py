@@ -79,7 +79,6 @@ class Sources:
         return [(chunk,) for chunk in sorted(self.documents.chunks(document_id), key=order)]
 
     def _by_document(self, asked: QuestionType) -> Mapping[str, Sequence[tuple[Chunk, ...]]]:
-        """Return groups of related chunks by the document of the first."""
         found: dict[str, list[tuple[Chunk, ...]]] = defaultdict(list)
         for group in self._bridged() if asked == "bridge" else self._comparable():
             found[group[0].document_id].append(group)
@@ -100,7 +99,6 @@ class Sources:
         )
 
     def _title(self, chunk: Chunk) -> str:
-        """Return the title of a chunk's document with the headings above it."""
         document = self.documents.by_id[chunk.document_id]
         path = self.documents.section_of(chunk.document_id, chunk.start).split(SEPARATOR)
         titles = [title_of(document) or name_of(document), *path]
@@ -171,7 +169,6 @@ class Sources:
                 yield chunks[one], chunks[other]
 
     def _read(self) -> tuple[list[Chunk], list[frozenset[str]]]:
-        """Return all chunks with their stemmed words of content."""
         chunks = [chunk for document_id in self.documents.by_id for chunk in self.documents.chunks(document_id)]
         found = []
         for chunk in chunks:
@@ -189,7 +186,6 @@ class Sources:
 
 
 def _rare(words: Sequence[frozenset[str]]) -> Iterator[list[int]]:
-    """Yield the numbers of the chunks that hold each rare word."""
     holders: dict[str, list[int]] = defaultdict(list)
     for number, said in enumerate(words):
         for word in sorted(said):

@@ -128,8 +128,6 @@ class _Line:
 
 @dataclass(slots=True)
 class _Open:
-    """An item of a list that is being read."""
-
     line: _Line
     end: int
     texts: list[str]
@@ -192,7 +190,6 @@ def structure(document: Document) -> Structure:
 
 
 def _lines(document: Document) -> Iterator[_Line]:
-    """Yield every line with its kind."""
     text = document.text
     matter = FRONT_MATTER.match(text)
     is_prose = document.media_type not in ("text/x-tex", "application/json", "application/jsonl", "application/xml")

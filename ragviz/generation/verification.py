@@ -200,7 +200,6 @@ def _read(question: Question, context: Context) -> Talk[str]:
 
 
 def _evidence(question: Question, passages: Sequence[str]) -> Talk[str]:
-    """Ask for the answer from the passages with the evidence alone."""
     passing = prompts.EvidenceReply(answerable=True, answer=question.answer, missing="")
     reply: prompts.EvidenceReply = yield Call("evidence", prompts.evidence_request(question, passages), passing)
     if (yield from _says("evidence", reply, question, whole=len(passages) > 1 or question.type == "list")):
@@ -212,7 +211,6 @@ def _evidence(question: Question, passages: Sequence[str]) -> Talk[str]:
 
 
 def _says(check: str, reply: prompts.EvidenceReply, question: Question, *, whole: bool) -> Talk[bool]:
-    """Tell whether a reply gives the reference answer."""
     if not reply.answerable or not reply.answer.strip():
         return False
     return (yield from _same(check, reply.answer, question, whole=whole))

@@ -127,7 +127,6 @@ SAME = ComparisonReply(
 
 
 def _conversation(question: Question) -> dict[str, Any]:
-    """Return a question with its earlier turns as a prompt holds them."""
     earlier = {"earlier": [list(turn) for turn in question.history]} if question.history else {}
     return {"question": question.text, **earlier}
 

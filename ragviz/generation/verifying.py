@@ -187,7 +187,6 @@ def foresee_verification(
 def _checked(
     workspace: Workspace, questions: str, index: str, model: str, budget: float | None
 ) -> tuple[IndexInfo, QuestionSet, ModelClient]:
-    """Return the index, the set, and the model that verifies."""
     info, question_set = workspace.store.indexes.get(index), workspace.store.sets.get(questions)
     if info.corpus_id != question_set.corpus_id:
         raise UsageError(f"Index '{info.name}' and question set '{question_set.name}' belong to different corpora.")

@@ -8,9 +8,9 @@ stored.
 
 from __future__ import annotations
 
-import csv
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -20,6 +20,7 @@ from ragviz.core.errors import InputError
 from ragviz.core.stopping import Progress, silent
 from ragviz.documents import tables_in
 from ragviz.questions.formats.input_file import InputFile, Problem
+from ragviz.text.counts import counted
 from ragviz.text.untrusted import storable, without_keys
 
 TEXTS = (
@@ -32,7 +33,7 @@ COUNTS = ("count", "n", "frequency", "freq", "times", "hits", "occurrences", "�
 LONGEST = 1_000
 """Characters of a question that are kept: what is longer is a pasted text, whose beginning tells what was asked."""
 _REPORTED = 2_000
-_LISTED = 20  # rows in one sentence
+_TABLES = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".xlsx", ".xlsm", ".parquet")
 _MAIL = re.compile(r"[\w.+%-]+@[\w-]+(?:\.[\w-]+)+")
 _NUMBER = re.compile(r"(?<![\w.])\+?\d(?:[\s().-]{0,2}\d){8,}(?![\w])")
 _KEY = re.compile(
@@ -81,39 +82,31 @@ def read_log(file: InputFile, keys: Sequence[str] = (), progress: Progress = sil
     """
     problems: list[Problem] = []
     notes: list[str] = []
-    counts: dict[str, int] = {}
-    texts: dict[str, str] = {}
+    counts, texts = Counter[str](), dict[str, str]()
     rows = hidden = shortened = 0
-    for rows, (number, asked, count) in enumerate(_rows(file, problems, notes), start=1):
+    is_table = file.name.lower().endswith(_TABLES) or file.head().startswith(("{", "[")) or _has_header(file)
+    read = _of_table(file, problems, notes) if is_table else ((n, line, 1) for n, line in file.readable_lines(problems))
+    for rows, (number, asked, count) in enumerate(read, start=1):
         if rows % _REPORTED == 0:
             progress(rows, None, "rows", "Reading the log")
         clean = _BLANKS.sub(" ", harmless(asked, keys)).strip()
         hidden += HIDDEN in clean and HIDDEN not in asked
         shortened += len(clean) > LONGEST
-        clean = clean[:LONGEST]
-        key = normal(clean)
-        if not key:
-            problems.append(Problem(file.name, number, "holds no word: left out"))
-            continue
-        texts.setdefault(key, clean)
-        counts[key] = counts.get(key, 0) + count
+        if key := normal(clean[:LONGEST]):
+            texts.setdefault(key, clean[:LONGEST])
+            counts[key] += count
+        else:
+            problems.append(Problem(file.name, number, "holds no word"))
     if not counts:
         raise InputError(
             f"'{file.name}' holds no question: give one a line, or a column called question, query or text."
         )
     if problems:
-        notes.append(_left_out(problems, keys))
+        first = min(problems, key=lambda problem: problem.row)
+        said = counted(len(problems), "row", "was")
+        notes.append(f"{said} left out: row {first.row} {harmless(first.reason, keys)}{' …' * (len(problems) > 1)}")
     asked_texts = sorted((Asked(text, counts[key]) for key, text in texts.items()), key=lambda each: -each.count)
     return Log(tuple(asked_texts), rows, tuple(problems), hidden, shortened, tuple(notes))
-
-
-def _left_out(problems: Sequence[Problem], keys: Sequence[str]) -> str:
-    """Say how many rows of a log were left out, which, and why the first was."""
-    ordered = sorted(problems, key=lambda problem: problem.row)
-    numbers = ", ".join(str(each.row) for each in ordered[:_LISTED]) + (" …" if len(ordered) > _LISTED else "")
-    count = f"{len(ordered):,} rows were" if len(ordered) > 1 else "1 row was"
-    first = ordered[0]
-    return f"{count} left out: {numbers}. Row {first.row} {harmless(first.reason, keys).removesuffix(': left out')}."
 
 
 def harmless(text: str, keys: Sequence[str] = ()) -> str:
@@ -140,21 +133,15 @@ def normal(text: str) -> str:
     return " ".join("".join(c if c.isalnum() else " " for c in folded).split())
 
 
-def _rows(file: InputFile, problems: list[Problem], notes: list[str]) -> Iterator[tuple[int, str, int]]:
-    """Yield row, text and count."""
-    head = file.head()
-    first = head.partition("\n")[0]
-    columns = [next(csv.reader([first], delimiter=sign), []) for sign in ",;\t|"]
-    if head.startswith(("{", "[")) or any(name.strip().lower() in TEXTS for names in columns for name in names):
-        yield from _table_rows(file, problems, notes)
-        return
-    if max(map(len, columns)) > 1 and file.name.lower().endswith((".csv", ".tsv")):
-        raise _unknown(file)
-    yield from ((number, line, 1) for number, line in file.readable_lines(problems))
+def _has_header(file: InputFile) -> bool:
+    """Return whether the first line of a text names a column of questions."""
+    first = file.head().partition("\n")[0]
+    return any(name.strip().lower() in TEXTS for sign in ",;\t|" for name in first.split(sign))
 
 
-def _table_rows(file: InputFile, problems: list[Problem], notes: list[str]) -> Iterator[tuple[int, str, int]]:
-    column = counted = ""
+def _of_table(file: InputFile, problems: list[Problem], notes: list[str]) -> Iterator[tuple[int, str, int]]:
+    """Yield row, text and count; the names of columns that are not read are not repeated, they may be of persons."""
+    column = counting = ""
     for number, row in tables_in.rows(file.data(), file.name, TEXTS):
         if refused := row.get(tables_in.REFUSED):
             problems.append(Problem(file.name, number, refused))
@@ -162,36 +149,18 @@ def _table_rows(file: InputFile, problems: list[Problem], notes: list[str]) -> I
         if not column:
             names = [name for name in row if name not in tables_in.TOLD]
             if not (column := next((name for name in TEXTS if name in names), "")):
-                raise _unknown(file)
-            counted = next((name for name in COUNTS if name in names), "")
-            _note(notes, column, counted, names)
-        asked, said = row.get(column), row.get(counted)
-        if isinstance(asked, str):
-            yield from _counted(file, number, asked, "" if said is None else str(said), problems)
-        else:
-            problems.append(Problem(file.name, number, f"has no text as {column}: left out"))
-
-
-def _unknown(file: InputFile) -> InputError:
-    known = ", ".join(TEXTS[:6])
-    return InputError(f"'{file.name}' has no column that is known to hold questions ({known} …): name one so.")
-
-
-def _note(notes: list[str], column: str, counted: str, names: Sequence[str]) -> None:
-    """Note which columns were read; the names of the others are not repeated, they may be of persons."""
-    others = len(names) - 1 - bool(counted)
-    read = f"'{column}'" + (f" and '{counted}'" if counted else "")
-    notes.append(
-        f"Column read: {read}."
-        + (f" {others:,} other columns were not read, and nothing of them is kept." * (others > 0))
-    )
-
-
-def _counted(
-    file: InputFile, number: int, asked: str, said: str, problems: list[Problem]
-) -> Iterator[tuple[int, str, int]]:
-    said = said.strip().replace(",", "").removesuffix(".0")
-    if said and not (said.isascii() and said.isdigit() and len(said) < 12):
-        problems.append(Problem(file.name, number, f"has the count '{said[:40]}': give a whole number; left out"))
-    elif said != "0":
-        yield number, asked, int(said or 1)
+                known = ", ".join(TEXTS[:6])
+                raise InputError(
+                    f"'{file.name}' has no column that is known to hold questions ({known} …): name one so."
+                )
+            counting = next((name for name in COUNTS if name in names), "")
+            others = len(names) - 1 - bool(counting)
+            unread = f" {others:,} other columns were not read, and nothing of them is kept." if others else ""
+            notes.append(f"Column read: '{column}'{f' and {counting!r}' if counting else ''}.{unread}")
+        asked, said = row.get(column), str(row.get(counting) or "1").strip().replace(",", "").removesuffix(".0")
+        if not isinstance(asked, str):
+            problems.append(Problem(file.name, number, f"has no text as {column}"))
+        elif not (said.isascii() and said.isdigit() and len(said) < 12):
+            problems.append(Problem(file.name, number, f"has the count '{said[:40]}': give a whole number"))
+        elif int(said):
+            yield number, asked, int(said)

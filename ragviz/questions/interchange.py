@@ -212,7 +212,6 @@ def _notes_on_columns(columns: Collection[str], rows: Sequence[Row]) -> Iterator
 
 
 def _named(columns: Collection[str]) -> str:
-    """Return the names of columns as the subject of a sentence, with its verb."""
     names = ", ".join(f"'{column[:60]}'" for column in list(columns)[:_LISTED])
     more = f" and {len(columns) - _LISTED} more" if len(columns) > _LISTED else ""
     return f"Columns {names}{more} were" if len(columns) > 1 else f"Column {names} was"
@@ -530,7 +529,6 @@ def _listed_value(row: Row, column: str) -> list[Any]:
 
 
 def _parts(row: Row, groups: int) -> tuple[str, ...]:
-    """Return what each group of a row's evidence says, or nothing."""
     parts = _listed_value(row, "parts")
     if not all(isinstance(part, str) for part in parts) or len(parts) not in (0, groups):
         raise ValueError(f"has parts that are not a list of {counted(groups, 'text')}, one for each piece of evidence")
@@ -538,7 +536,6 @@ def _parts(row: Row, groups: int) -> tuple[str, ...]:
 
 
 def _history(row: Row) -> tuple[tuple[str, str], ...]:
-    """Return the earlier turns of a row's conversation: a list of [question, answer]."""
     turns = _listed_value(row, "history")
     if not all(isinstance(turn, list) and len(turn) == 2 and all(isinstance(t, str) for t in turn) for turn in turns):
         raise ValueError("has a history that is not a list of [question, answer]")
@@ -546,7 +543,6 @@ def _history(row: Row) -> tuple[tuple[str, str], ...]:
 
 
 def _weight(row: Row) -> float:
-    """Return how often a question is asked, above 0; 1 where the row does not say."""
     said = _string(row, "weight").strip()
     try:
         weight = float(said or 1)
@@ -558,7 +554,6 @@ def _weight(row: Row) -> float:
 
 
 def _chunk_ids(row: Row) -> list[str]:
-    """Return the ids of chunks that a row names, however they are separated."""
     value = row.get("chunk_id")
     listed = tables_in.listed(value) if isinstance(value, str) else value
     text = " ".join(map(str, listed)) if isinstance(listed, list) else _string(row, "chunk_id")

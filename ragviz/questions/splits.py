@@ -50,8 +50,6 @@ def sides_of(questions: Iterable[Question], kind: str, share: float = 0.5, seed:
         raise UsageError(f"There is no split '{kind}': choose one of {', '.join(KINDS)}.")
     if not 0 < share < 1:
         raise UsageError(f"The share of validation is between 0 and 1, without the ends: {share} is not.")
-    if seed < 0:
-        raise UsageError(f"A seed is 0 or more: {seed} is not.")
     used = [question for question in questions if question.asked]
     if kind == "grouped" and len(set(joined(used).values())) == 1:
         raise UsageError(
@@ -80,10 +78,10 @@ def stratified(questions: Iterable[Question], share: float, seed: int) -> dict[s
     """
 
     def place(question: Question) -> tuple[str, list[str], str]:
-        documents = sorted(_drawn(seed, "document", each) for each in documents_of(question))
-        return question.kind, documents, _drawn(seed, "question", question.id)
+        documents = sorted(digest(str(seed), "document", each) for each in documents_of(question))
+        return question.kind, documents, digest(str(seed), "question", question.id)
 
-    start = int(_drawn(seed, "start"), 16) / 16**16
+    start = int(digest(str(seed), "start"), 16) / 16**16
     sides: dict[str, Side] = {}
     for number, question in enumerate(sorted(questions, key=place)):
         passes = math.floor(start + share * (number + 1)) > math.floor(start + share * number)
@@ -104,11 +102,11 @@ def grouped(questions: Iterable[Question], share: float, seed: int) -> dict[str,
         if question.id in group_of:
             by_group.setdefault(group_of[question.id], []).append(question)
     groups = list(by_group.values())
-    drawn = {id(group): min(_drawn(seed, "question", question.id) for question in group) for group in groups}
+    drawn = {id(group): min(digest(str(seed), "question", question.id) for question in group) for group in groups}
     groups.sort(key=lambda group: (-len(group), drawn[id(group)]))
     total = sum(map(len, groups))
     lacking = {"validation": share * total, "test": (1 - share) * total}
-    first: Sequence[Side] = SIDES if int(_drawn(seed, "first"), 16) % 2 else SIDES[::-1]
+    first: Sequence[Side] = SIDES if int(digest(str(seed), "first"), 16) % 2 else SIDES[::-1]
     assigned: list[Side] = []
     for group in groups:
         side = max(first, key=lambda side: lacking[side])
@@ -147,17 +145,15 @@ def joined(questions: Iterable[Question]) -> dict[str, str]:
 
 def parts(questions: Iterable[Question]) -> list[Part]:
     """Return what each side of a split has, and last those on neither side, if there are any; without rejected ones."""
-    by_side: dict[str, list[Question]] = {side: [] for side in SIDES}
-    for question in questions:
-        if question.asked:
-            by_side.setdefault(question.split, []).append(question)
-    counted = []
-    for side, found in by_side.items():
+    asked = [question for question in questions if question.asked]
+    parts = []
+    for side in (*SIDES, ""):
+        found = [question for question in asked if question.split == side]
         documents = {document for question in found for document in documents_of(question)}
         kinds = Counter(question.kind for question in found)
         in_order = {kind: kinds[kind] for kind in get_args(QuestionKind) if kinds[kind]}
-        counted.append(Part(side, len(documents), len(found), in_order))
-    return counted
+        parts += [Part(side, len(documents), len(found), in_order)] if side or found else []
+    return parts
 
 
 def on_both(questions: Iterable[Question]) -> set[str]:
@@ -172,11 +168,8 @@ def on_both(questions: Iterable[Question]) -> set[str]:
 def shared_words(split: Split, questions: Iterable[Question]) -> str:
     """Say how many documents have questions on both sides, "" when none has; a grouped split had none at first."""
     count = len(on_both(questions))
-    if not count:
-        return ""
-    said = counted(count, "document", "has")
     again = ", because evidence was changed since it was made: make the split again" if split.kind == "grouped" else ""
-    return f"{said} questions on both sides{again}."
+    return f"{counted(count, 'document', 'has')} questions on both sides{again}." if count else ""
 
 
 def set_words(question_set: QuestionSet) -> str:
@@ -198,8 +191,3 @@ def neither_words(question_set: QuestionSet) -> str:
         return ""
     said = counted(count, "question", "is")
     return f"{said} on neither side of the split, added or accepted since it was made: make it again to divide all."
-
-
-def _drawn(seed: int, *names: str) -> str:
-    """Return 16 hex characters that depend on the seed and the names alone, evenly distributed."""
-    return digest(str(seed), *names)

@@ -135,33 +135,20 @@ def _moves(
         if span.stale and span.document_id not in known
     }
     places = located({text for _, text in quotes}, store.documents.texts(corpus.id, sorted(added)))
-    found: dict[tuple[str, str], list[Span]] = defaultdict(list)
+    found: dict[tuple[str, str], dict[str, Span]] = defaultdict(dict)
     for removed, text in sorted(quotes, key=lambda quote: [place.document_id for place in places[quote[1]]]):
         if len(places[text]) == 1:
             [place] = places[text]
             whole = document_of(place.document_id).text
             start = whole.find(text, max(0, place.start - len(text)), place.end + len(text))
             if start >= 0:
-                found[removed, place.document_id].append(Span(place.document_id, start, start + len(text), text))
-    return {
-        (removed, span.text): span
-        for (removed, _), spans in found.items()
-        if _covered(spans) >= TAKEN_FOR
-        for span in spans
-    }
-
-
-def _covered(spans: Sequence[Span]) -> float:
-    """Return how many words of a document some spans cover together.
-
-    >>> _covered([Span("d", 0, 11, "for 30 days"), Span("d", 4, 11, "30 days"), Span("d", 12, 16, "only")])
-    4.0
-    """
-    words, reached = 0.0, 0
-    for span in sorted(spans, key=lambda span: (span.start, -span.end)):
-        words += length(span.text[max(reached - span.start, 0) :])
-        reached = max(reached, span.end)
-    return words
+                found[removed, place.document_id][text] = Span(place.document_id, start, start + len(text), text)
+    moves = dict[tuple[str, str], Span]()
+    for (removed, _), spans in found.items():
+        own = [text for text in spans if not any(text != other and text in other for other in spans)]
+        if sum(map(length, own)) >= TAKEN_FOR:
+            moves |= {(removed, text): span for text, span in spans.items()}
+    return moves
 
 
 def _moved(question: Question, moves: Moves) -> Question:

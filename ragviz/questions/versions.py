@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -129,7 +129,7 @@ def undo(store: Store, question_set: QuestionSet, author: str = "") -> SetVersio
         raise UsageError(f"There is no edit of '{question_set.name}' to take back.")
     changes = store.versions.changes(question_set.id, version.number - 1, version.number)
     edit = Edit(author, f"took back version {version.number}: {version.action}", f"{UNDO}{version.number}")
-    _restore(store, question_set, {change.question_id: change.before for change in changes}, edit)
+    _restore(store, question_set, changes, edit)
     return version
 
 
@@ -142,23 +142,16 @@ def restore(store: Store, question_set: QuestionSet, number: int, author: str = 
     """
     found = differences(store, question_set, number)
     edit = Edit(author, f"restored version {number}", f"{RESTORE}{question_set.version + 1}:{number}")
-    _restore(store, question_set, {each.change.question_id: each.change.before for each in found}, edit)
+    _restore(store, question_set, [each.change for each in found], edit)
     return len(found)
 
 
-def _restore(
-    store: Store,
-    question_set: QuestionSet,
-    questions: Mapping[str, Question | None],
-    edit: Edit,
-) -> None:
-    """Write questions as they were, by id; None deletes a question.
-
-    Evidence in documents replaced since is moved afterwards.
-    """
-    if back := [question for question in questions.values() if question is not None]:
+def _restore(store: Store, question_set: QuestionSet, changes: Iterable[QuestionChange], edit: Edit) -> None:
+    """Write questions as they were before changes; evidence in documents replaced since is moved afterwards."""
+    before = {change.question_id: change.before for change in changes}
+    if back := [question for question in before.values() if question is not None]:
         store.questions.put(question_set.id, back, edit=edit, back=True)
-    if gone := [question_id for question_id, question in questions.items() if question is None]:
+    if gone := [question_id for question_id, question in before.items() if question is None]:
         store.questions.delete(question_set.id, gone, edit)
     store.evidence.settle_all()
 

@@ -41,7 +41,6 @@ def read(files: Sequence[InputFile], known: Known, _choices: Choices, progress: 
 
 
 def _groups(value: Any) -> list[list[Any]]:
-    """Return lists of lists; a list of texts is one group, a text one of its own."""
     listed = tables_in.listed(value) or value if isinstance(value, str) else value
     if not isinstance(listed, list):
         return [[listed]] if listed else []

@@ -59,8 +59,7 @@ def read(files: Sequence[InputFile], known: Known, choices: Choices, progress: P
     documents = judged.Documents(entries.whole, "corpus.jsonl")
     queries = _queries(by_name["queries.jsonl"], problems, progress)
     questions, notes = judged.questions_of(queries, chosen, others, documents, problems, all_needed=choices.all_needed)
-    has_sides = len({side for file in chosen if (side := SIDES.get(file.split))}) > 1
-    return Read(tuple(questions.values()), tuple(entries.documents), tuple(problems), tuple(notes), has_sides)
+    return Read(tuple(questions.values()), tuple(entries.documents), tuple(problems), tuple(notes))
 
 
 def _chosen(qrels: Sequence[Judged], split: str) -> list[Judged]:
@@ -81,7 +80,6 @@ def _chosen(qrels: Sequence[Judged], split: str) -> list[Judged]:
 
 
 def _text(value: Mapping[str, Any], key: str) -> str:
-    """Return a text, or a number as one; "" for what is neither."""
     found = value.get(key)
     return str(found) if isinstance(found, (str, int, float)) and not isinstance(found, bool) else ""
 

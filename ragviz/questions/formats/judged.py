@@ -127,7 +127,7 @@ def questions_of(
     questions: dict[str, Question] = {}
     known: set[str] = set()
     elsewhere = {query for file in others for query in file.by_query}
-    told = Counter[str]()
+    told, is_divided = Counter[str](), len({SIDES[file.split] for file in qrels if file.split in SIDES}) > 1
     for query in queries:
         if query.id in known:
             reason = f"has the id '{query.id[:60]}', as one before it: the first is kept"
@@ -154,7 +154,7 @@ def questions_of(
             status="accepted",
             language=language.of_short(query.text, *codes),
             unanswerable=query.marked and bool(query.answers),
-            split=SIDES.get(mine.split, "") if mine and len(qrels) > 1 else "",
+            split=SIDES.get(mine.split, "") if mine and is_divided else "",
             type="unanswerable" if query.marked else "",
         )
     for file in qrels:

@@ -48,7 +48,6 @@ def _look(
     sizes: Sequence[int],
     found: dict[str, list[Span]],
 ) -> None:
-    """Add the places of passages in one document."""
     own = list(units(document.text))
     words = [word for word, _, _ in own]
     for at in range(len(words)):

@@ -25,9 +25,8 @@ def as_read(file: str, imported: interchange.Imported) -> Read:
     """Return what was read of the rows of a file."""
     problems = [Problem(file, row, reason) for row, reason in imported.problems.items()]
     problems += [Problem(file, row, reason, kept=True) for row, reason in imported.repaired.items()]
-    has_sides = any(question.split for question in imported.questions)
     ordered = sorted(problems, key=lambda problem: problem.row)
-    return Read(imported.questions, (), tuple(ordered), imported.notes, has_sides)
+    return Read(imported.questions, (), tuple(ordered), imported.notes)
 
 
 def write(outgoing: Outgoing, file_format: str) -> Written:

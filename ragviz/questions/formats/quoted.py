@@ -76,7 +76,6 @@ def rows_of(file: InputFile, needed: Sequence[str]) -> list[tuple[int, Row]]:
 
 
 def _turns(value: Any) -> tuple[str, list[list[str]]]:
-    """Return the question, and the earlier turns where the input is a conversation of messages."""
     if isinstance(value, str) and value.strip():
         return value.strip(), []
     if not isinstance(value, list) or not value:

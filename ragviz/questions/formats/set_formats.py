@@ -159,16 +159,17 @@ AUTO = "auto"
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """What files hold: questions, documents that are not in the corpus yet, and what was wrong.
-
-    `has_sides` says that the questions name sides of a split.
-    """
+    """What files hold: questions, documents that are not in the corpus yet, and what was wrong."""
 
     questions: tuple[Question, ...]
     documents: tuple[Document, ...] = ()
     problems: tuple[Problem, ...] = ()
     notes: tuple[str, ...] = ()
-    has_sides: bool = False
+
+    @property
+    def has_sides(self) -> bool:
+        """Whether the questions name sides of a split."""
+        return any(question.split for question in self.questions)
 
 
 @dataclass(frozen=True, slots=True)
