@@ -1,11 +1,6 @@
-"""Questions a minute without a model, and model calls per kept question by kind, against the loopback model.
+"""Questions a minute without a model. Prints one line of JSON.
 
-    python benchmarks/questions.py                       # both
-    python benchmarks/questions.py speed --documents 250
-    python benchmarks/questions.py calls --questions 20
-
-Prints one line of JSON each. The corpus is that of `../shared/data/handbook_18f` where that is there, else documents
-that are written for it. At most 3 calls are to be paid for a kept fact.
+The corpus is that of `../shared/data/handbook_18f` where that is there, else documents that are written for it.
 """
 
 from __future__ import annotations
@@ -23,20 +18,13 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from ragviz.core.configuration import IndexConfig  # noqa: E402
-from ragviz.core.question import QuestionType  # noqa: E402
 from ragviz.core.settings import Settings  # noqa: E402
 from ragviz.documents import corpora  # noqa: E402
 from ragviz.generation import pipeline, plan_record  # noqa: E402
 from ragviz.index import indexing  # noqa: E402
 from ragviz.workspace import Workspace  # noqa: E402
-from tests.model_server import ModelServer  # noqa: E402
 
 HANDBOOK = ROOT.parent / "shared" / "data" / "handbook_18f"
-MOST_FOR_A_FACT = 3.0
-KINDS: tuple[QuestionType, ...] = (
-    "fact", "number", "definition", "list", "table", "exception", "comparison", "bridge", "version", "follow-up",
-    "unanswerable",
-)  # fmt: skip
 
 
 def files(count: int) -> list[tuple[str, Path | bytes]]:
@@ -69,11 +57,11 @@ def written(number: int) -> str:
     return "\n".join(parts)
 
 
-def workspace_of(folder: Path, documents: int, environment: dict[str, str]) -> Workspace:
+def workspace_of(folder: Path, documents: int) -> Workspace:
     """A workspace with one corpus of so many documents and its index, which has no vectors."""
     for name in ("ELASTICSEARCH_URL", "OPENAI_API_KEY", "OPENAI_BASE_URL", "RAGVIZ_DATABASE_URL", "RAGVIZ_MODEL"):
         os.environ.pop(name, None)
-    os.environ.update({"RAGVIZ_HOME": str(folder)} | environment)
+    os.environ["RAGVIZ_HOME"] = str(folder)
     workspace = Workspace(Settings(_env_file=None))
     corpus = workspace.store.corpora.add("corpus")
     for name, content in files(documents):
@@ -86,7 +74,7 @@ def workspace_of(folder: Path, documents: int, environment: dict[str, str]) -> W
 def speed(documents: int, questions: int) -> dict[str, object]:
     """Questions a minute without a model, the loading of language models and the reading of claims included."""
     with tempfile.TemporaryDirectory() as folder:
-        workspace = workspace_of(Path(folder), documents, {})
+        workspace = workspace_of(Path(folder), documents)
         started = time.perf_counter()
         pipeline.foresee_questions(workspace, "index", "made", limit=questions)
         planned = time.perf_counter()
@@ -106,42 +94,13 @@ def speed(documents: int, questions: int) -> dict[str, object]:
         }
 
 
-def calls(documents: int, questions: int) -> dict[str, object]:
-    """Paid calls per kept question by kind, with the loopback model, each in a workspace without cached replies."""
-    made = {}
-    with ModelServer() as server:
-        environment = {"OPENAI_BASE_URL": server.url, "RAGVIZ_MODEL": "loopback"}
-        for kind in KINDS:
-            with tempfile.TemporaryDirectory() as folder:
-                workspace = workspace_of(Path(folder), documents, environment)
-                made[kind] = pipeline.generate_questions(
-                    workspace, "index", "made", kinds={kind: questions}, generator="model"
-                )
-    per_kept = {kind: round(each.calls / each.proposed, 2) for kind, each in made.items() if each.proposed}
-    return {
-        "benchmark": "model calls per kept question",
-        "documents": documents,
-        "planned": sum(each.limit for each in made.values()),
-        "kept": sum(each.usable for each in made.values()),
-        "calls": sum(each.calls for each in made.values()),
-        "calls per kept": per_kept,
-        "kept of made": {n: f"{each.proposed}/{each.proposed + each.rejected}" for n, each in made.items()},
-        "at most 3 for a fact": per_kept.get("fact", 0.0) <= MOST_FOR_A_FACT,
-    }
-
-
 def main() -> None:
-    """Run what is named on the command line, or everything."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", nargs="?", choices=("speed", "calls"), help="only this")
+    """Measure, and print the line."""
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--documents", type=int, default=250)
-    parser.add_argument("--questions", type=int, help="planned in all (speed), of each kind (calls)")
+    parser.add_argument("--questions", type=int, default=1000, help="planned in all")
     options = parser.parse_args()
-    if options.what in (None, "speed"):
-        print(json.dumps(speed(options.documents, options.questions or 1000), ensure_ascii=False), flush=True)
-    if options.what in (None, "calls"):
-        documents = min(options.documents, 40) if options.what is None else options.documents
-        print(json.dumps(calls(documents, options.questions or 20), ensure_ascii=False), flush=True)
+    print(json.dumps(speed(options.documents, options.questions), ensure_ascii=False))
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
-"""Searching and filling an index, against the plainest way to do the same in the same run; prints one JSON line.
+"""Searching and filling an index, against the plainest way to do the same in the same run; prints rows.
 
     python benchmarks/retrieval.py                                       local; Elasticsearch too when it is built
     python benchmarks/retrieval.py --elasticsearch http://localhost:9200  on a server that runs
     python benchmarks/retrieval.py --elasticsearch none                   local only
 
 - local: `LocalIndex.knn` ÷ bare NumPy (matrix product and argpartition), same batches, same threads; at most 1.2.
-- search: one `client.search` for each question ÷ `ElasticIndex.knn`, its segments merged; at least 2.5.
+- search: one `client.search` for each question ÷ `ElasticIndex.knn`, its segments merged; at least 4.
 - indexing: `helpers.bulk` with its defaults ÷ writer and publish, until the chunks can be searched; at least 2.5.
 
 Both sides of a search take turns for some rounds, and their medians are compared, so that a busy machine slows both;
@@ -18,10 +18,8 @@ from __future__ import annotations
 import argparse
 import contextlib
 import importlib.util
-import json
 import secrets
 import statistics
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -30,6 +28,7 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
+from rows import row
 
 from ragviz.backends.elastic_requests import chunk_source, knn_body
 from ragviz.backends.exact import MOST_QUERIES, SCORE_BYTES
@@ -106,26 +105,18 @@ def medians(rounds: int, *sides: Callable[[], Any]) -> list[float]:
 
 def measure_local(
     chunks: Sequence[Chunk], vectors: Vectors, queries: Vectors, depth: int, rounds: int
-) -> tuple[dict[str, Any], list[Ranking]]:
-    """Exact search of the local index against NumPy; also return the rankings, the ground truth for the others."""
+) -> list[Ranking]:
+    """Print the row of the local index against NumPy; return the rankings, the ground truth for the others."""
     with tempfile.TemporaryDirectory() as folder:
         index = open_index("benchmark", "local", folder=Path(folder))
-        start = time.perf_counter()
         fill(index, chunks, vectors)
-        fill_seconds = time.perf_counter() - start
         rankings = index.knn(queries, depth)
         seconds, bare = medians(rounds, lambda: index.knn(queries, depth), lambda: bare_numpy(vectors, queries, depth))
     sets = ({chunks[row].id for row in rows} for rows in bare_numpy(vectors, queries, depth))
     agree = sum(set(ranking.ids) == rows for ranking, rows in zip(rankings, sets, strict=True))
-    line = {
-        "seconds": round(seconds, 3),
-        "numpy_seconds": round(bare, 3),
-        "ratio": round(seconds / bare, 3),
-        "at_most": 1.2,
-        "same_chunks": agree / len(queries),
-        "fill_seconds": round(fill_seconds, 1),
-    }
-    return line, rankings
+    what = f"exact kNN ÷ NumPy, {len(queries):,} questions to depth {depth} on {len(chunks):,} chunks"
+    row(f"{what}; the same chunks for {agree / len(queries):.1%}", seconds, bare, "s", 1.2)
+    return rankings
 
 
 def search_one_by_one(client: Any, alias: str, queries: Vectors, depth: int) -> list[list[str]]:
@@ -155,8 +146,8 @@ def bulk_with_defaults(
 
 def measure_search(
     index: Any, client: Any, queries: Vectors, depth: int, truth: Sequence[Ranking], rounds: int
-) -> dict[str, Any]:
-    """Search of the filled index against one call for each question."""
+) -> None:
+    """Print the row of searching the filled index, against one call for each question."""
     rankings = index.knn(queries, depth)
     common = [len({*ranking.ids[:10]} & {*exact.ids[:10]}) for ranking, exact in zip(rankings, truth, strict=True)]
     seconds, single = medians(
@@ -164,13 +155,9 @@ def measure_search(
         lambda: index.knn(queries, depth),
         lambda: search_one_by_one(client, index.alias, queries, depth),
     )
-    return {
-        "seconds": round(seconds, 3),
-        "one_by_one_seconds": round(single, 3),
-        "ratio": round(single / seconds, 2),
-        "at_least": 2.5,
-        "recall_at_10": round(sum(common) / len(common) / 10, 4),
-    }
+    recall = sum(common) / len(common) / 10
+    what = f"Elasticsearch: {len(queries):,} questions to depth {depth} ÷ one call each; recall@10 {recall:.3f}"
+    row(what, len(queries) / seconds, len(queries) / single, "/s", 4, higher_is_better=True)
 
 
 def measure_bulk(client: Any, mappings: dict[str, Any], chunks: Sequence[Chunk], rows: Vectors) -> float:
@@ -194,8 +181,8 @@ def measure_elasticsearch(
     vectors: Vectors,
     queries: Vectors,
     truth: Sequence[Ranking],
-) -> dict[str, Any]:
-    """Both comparisons on a server. Each side of filling has some turns of few chunks, not counted, and one of all."""
+) -> None:
+    """Print both rows of a server. Each side of filling has some turns of few chunks, not counted, and one of all."""
     from elasticsearch import Elasticsearch
 
     client = Elasticsearch(url, request_timeout=300)
@@ -213,27 +200,20 @@ def measure_elasticsearch(
         start = time.perf_counter()
         fill(index, chunks, vectors)
         fill_seconds = time.perf_counter() - start
-        merged = wait_until_merged(client, index.alias)
-        search = measure_search(index, client, queries, options.depth, truth, options.rounds)
+        wait_until_merged(client, index.alias)
+        measure_search(index, client, queries, options.depth, truth, options.rounds)
     finally:
         index.drop()
-    indexing = {
-        "seconds": round(fill_seconds, 1),
-        "bulk_seconds": round(bulk, 1),
-        "ratio": round(bulk / fill_seconds, 2),
-        "at_least": 2.5,
-        "then_merged_in_seconds": round(merged, 1),
-    }
-    return {"version": client.info()["version"]["number"], "search": search, "indexing": indexing}
+    what = f"Elasticsearch: filling with {len(chunks):,} chunks ÷ helpers.bulk with its defaults"
+    row(what, len(chunks) / fill_seconds, len(chunks) / bulk, "/s", 2.5, higher_is_better=True)
 
 
-def wait_until_merged(client: Any, alias: str) -> float:
-    """Seconds until the segments of a published index are one; the server merges them by itself."""
-    start = time.perf_counter()
+def wait_until_merged(client: Any, alias: str) -> None:
+    """Wait until the segments of a published index are one; the server merges them by itself."""
     while True:
         (stats,) = client.indices.stats(index=alias, metric="segments")["indices"].values()
         if stats["primaries"]["segments"]["count"] <= 1:
-            return time.perf_counter() - start
+            return
         time.sleep(1)
 
 
@@ -275,16 +255,12 @@ def main() -> None:
     rng = np.random.default_rng(1)
     chunks, vectors = make_chunks(options.chunks, rng), unit_vectors(options.chunks, options.dims, rng)
     queries = unit_vectors(options.questions, options.dims, rng)
-    local, truth = measure_local(chunks, vectors, queries, options.depth, options.rounds)
+    truth = measure_local(chunks, vectors, queries, options.depth, options.rounds)
     with server(options.elasticsearch) as (url, reason):
-        elastic = (
-            {"not_measured": reason}
-            if url is None
-            else measure_elasticsearch(url, options, chunks, vectors, queries, truth)
-        )
-    sizes = {"chunks": options.chunks, "dims": options.dims, "questions": options.questions, "depth": options.depth}
-    print(json.dumps({"benchmark": "retrieval", **sizes, "local": local, "elasticsearch": elastic}))
-    sys.stdout.flush()
+        if url is None:
+            print(f"Elasticsearch is not measured: {reason}")
+        else:
+            measure_elasticsearch(url, options, chunks, vectors, queries, truth)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,8 @@ from pathlib import Path
 
 COMMANDS: tuple[str, ...] = (
     "startup.py",
+    "jobs.py",
+    "retrieval.py --chunks 20000",
     "ranking.py",
     "ingest.py",
     "indexing.py --without-embedder",

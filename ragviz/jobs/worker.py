@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import subprocess
 import sys
 import threading
 import time
@@ -54,7 +55,10 @@ def perform(workspace: Workspace, job_id: str, watch: Progress | None = None) ->
     if not store.jobs.queue(job_id, **queue.place(workspace, processes.this_process())):
         raise not_free(store.jobs.get(job_id))
     _wait_for_turn(workspace, job_id, watch)
-    return _perform(workspace, job_id, watch)
+    try:
+        return _perform(workspace, job_id, watch)
+    finally:
+        _start_waiting(workspace)
 
 
 def perform_new(workspace: Workspace, new: NewJob, watch: Progress | None = None) -> Job:
@@ -71,6 +75,13 @@ def perform_new(workspace: Workspace, new: NewJob, watch: Progress | None = None
     except UsageError:
         workspace.store.jobs.delete(job.id)
         raise
+    finally:
+        _start_waiting(workspace)
+
+
+def _start_waiting(workspace: Workspace) -> None:
+    with suppress(RagvizError):  # whoever looks next starts them
+        queue.start_waiting(workspace)
 
 
 def _wait_for_turn(workspace: Workspace, job_id: str, watch: Progress | None) -> None:
@@ -95,7 +106,7 @@ def _wait_for_turn(workspace: Workspace, job_id: str, watch: Progress | None) ->
 
 
 def _perform(workspace: Workspace, job_id: str, watch: Progress | None) -> Job:
-    """Do a job that this process was started for, or waited for; at its end those that waited for its place start."""
+    """Do a job that this process was started for, or waited for."""
     store = workspace.store
     job = store.jobs.get(job_id)
     kind = KINDS[job.kind]
@@ -105,24 +116,20 @@ def _perform(workspace: Workspace, job_id: str, watch: Progress | None) -> Job:
     first = {"done": 0, "total": None, "unit": "", "message": kind.first}
     if not store.jobs.claim(job_id, error="", **place, **clock, **first):
         raise not_free(store.jobs.get(job_id))
-    try:
-        with _Heartbeat(store, job, watch) as beat, following(beat.stopping):
-            try:
-                _refuse_second(workspace, store.jobs.get(job_id))
-                result = kind.made_before(workspace, job) if kind.made_before is not None else None
-                result = result or kind.run(workspace, job.arguments, beat)
-                beat.refuse_deleted()
-            except BaseException as error:
-                _record_end(workspace, job, beat, error)
-                raise
-        store.jobs.update(job_id, status="done", result=result, **beat.values(), finished=time.time())
-        job = store.jobs.get(job_id)
-        if kind.done is not None:
-            kind.done(workspace, job)
-        return job
-    finally:
-        with suppress(RagvizError):  # whoever looks next starts them
-            queue.start_waiting(workspace)
+    with _Heartbeat(store, job, watch) as beat, following(beat.stopping):
+        try:
+            _refuse_second(workspace, store.jobs.get(job_id))
+            result = kind.made_before(workspace, job) if kind.made_before is not None else None
+            result = result or kind.run(workspace, job.arguments, beat)
+            beat.refuse_deleted()
+        except BaseException as error:
+            _record_end(workspace, job, beat, error)
+            raise
+    store.jobs.update(job_id, status="done", result=result, **beat.values(), finished=time.time())
+    job = store.jobs.get(job_id)
+    if kind.done is not None:
+        kind.done(workspace, job)
+    return job
 
 
 def _record_end(workspace: Workspace, job: Job, beat: _Heartbeat, error: BaseException) -> None:
@@ -274,15 +281,28 @@ class _Heartbeat:
 
 
 def main() -> None:
-    """Do the job named on the command line; its end is recorded in its row."""
+    """Do the job named on the command line; its end is recorded in its row. Without one, start those that wait.
+
+    Models stay in memory until a process has ended: another one, which waits for that end, starts the next jobs.
+    """
     os.umask(0o077)
     try:
         workspace = open_workspace()
+        if len(sys.argv) == 1:
+            sys.stdin.read()  # ends when the process that did a job has ended
+            queue.start_waiting(workspace)
+            return
     except RagvizError as error:
         sys.exit(str(error))
+    problem = None
     try:
         _perform(workspace, sys.argv[1], None)
     except RagvizError as error:
-        sys.exit(str(error))
+        problem = str(error)
     except Exception:
-        sys.exit(_unsecret(traceback.format_exc(), workspace.settings.keys))
+        problem = _unsecret(traceback.format_exc(), workspace.settings.keys)
+    with suppress(RagvizError):
+        if queue.places(workspace):
+            starter = [sys.executable, "-P", "-m", "ragviz.jobs"]
+            subprocess.Popen(starter, stdin=subprocess.PIPE, start_new_session=True)  # noqa: S603 - our own module
+    sys.exit(problem)

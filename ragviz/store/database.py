@@ -160,12 +160,15 @@ def open_engine(url: str) -> Engine:
             f"RAGVIZ_DATABASE_URL can be read in two ways: {_URLS}, / \\ ? # @ in a password as %2F %5C %3F %23 %40."
         )
     try:
-        bounds, server = _bounds(sa.make_url(url)), not url.startswith("sqlite")
+        parts = sa.make_url(url)
+        if parts.port is not None and not 0 < parts.port < 65_536:
+            raise ValueError
+        bounds, server = _bounds(parts), not url.startswith("sqlite")
         engine = sa.create_engine(url, pool_pre_ping=server, hide_parameters=True, connect_args=bounds)
     except (sa.exc.NoSuchModuleError, ImportError):
         problem = f"there is no driver for '{url.partition(':')[0]}' here"
     except ValueError:
-        problem = "its port is no number"
+        problem = "its port is no number from 1 to 65535"
     except sa.exc.ArgumentError:
         problem = "it is no URL"
     else:
