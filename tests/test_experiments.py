@@ -156,7 +156,7 @@ def test_a_sweep_over_k_is_decided_by_each_ones_own_k(workspace, question_set):
     assert experiment.rule.primary == "recall@own"
     sweeping.sweep(workspace, experiment)
     experiment = workspace.store.experiments.find("chunks")
-    comparison = findings.comparison_of(workspace, experiment)
+    comparison = findings.of_cells(workspace, experiment).comparison
     runs = [*findings.runs_of(workspace, experiment).values()]
     own = [summary.estimates for summary in overviews.summaries(workspace, runs).values()]
     expected = [of[f"recall@{k}"].mean for of, k in zip(own, (1, 2, 5), strict=True)]
@@ -222,7 +222,7 @@ def test_the_test_side_is_asked_once(workspace, question_set, command_line):
         confirming.check(workspace, experiment)
     sweeping.sweep(workspace, experiment)
     experiment = workspace.store.experiments.get("chunks")
-    conclusion = findings.conclusion_of(workspace, experiment)
+    conclusion = findings.of_cells(workspace, experiment).conclusion
     assert (conclusion.decision, conclusion.chosen, conclusion.choice.by) == ("ship", "k 1", "tokens")
     assert "Confirm it on questions" in command_line("experiments", "show", "chunks")[1]
     assert confirming.confirm(workspace, experiment) == {
@@ -233,8 +233,9 @@ def test_the_test_side_is_asked_once(workspace, question_set, command_line):
     experiment = workspace.store.experiments.get("chunks")
     chosen = workspace.store.runs.get(experiment.confirmation.chosen_run)
     assert (chosen.config.split, chosen.provenance["n"]) == ("test", 12)
-    comparison, on_test = findings.confirmed(workspace, experiment)
-    assert (comparison.runs, on_test.same_questions, on_test.final) == (("k 2", "k 1"), False, True)
+    on_test, _ = findings.confirmed(workspace, experiment)
+    said = on_test.conclusion
+    assert (on_test.comparison.runs, said.same_questions, said.final) == (("k 2", "k 1"), False, True)
     with pytest.raises(UsageError, match="was confirmed on test already"):
         confirming.confirm(workspace, experiment)
     out = command_line("experiments", "show", "chunks")[1]
@@ -374,6 +375,6 @@ def test_a_running_system_is_a_cell_beside_what_is_built_here(workspace, questio
             for name, run in findings.runs_of(workspace, experiment).items()
         }
         assert (means["good"], means["blind"]) == (1.0, 0.0)
-        assert findings.conclusion_of(workspace, experiment).chosen != "blind"
+        assert findings.of_cells(workspace, experiment).conclusion.chosen != "blind"
         confirming.confirm(workspace, experiment)
         assert sum(server.paid.values()) >= 24 + 12, "the test side too"

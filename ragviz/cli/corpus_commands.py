@@ -15,6 +15,7 @@ from ragviz.core.errors import UsageError
 from ragviz.documents import corpora
 from ragviz.index import deletion
 from ragviz.questions import staleness
+from ragviz.service import corpus_verbs
 from ragviz.text import counts
 
 corpus_app = console.group("Corpora and their documents.")
@@ -29,11 +30,10 @@ def corpus_add(
     as_json: Json = False,
 ) -> None:
     """Add files and folders to the corpus NAME (created when it does not exist)."""
-    workspace, files = console.open_workspace(), corpora.files_under(paths)
-    corpus = workspace.store.corpora.ensure(name)
-    with console.bar() as watch, staleness.refreshing(workspace.store, corpus, workspace.settings.person) as refreshed:
-        outcomes = corpora.add_files(
-            workspace, corpus, files, replace=replace_same_name, password=password, progress=watch
+    workspace = console.open_workspace()
+    with console.bar() as watch:
+        corpus, outcomes, refreshed = corpus_verbs.add_documents(
+            workspace, name, paths, replace=replace_same_name, password=password, progress=watch
         )
     taken = "another file of this name is here: give --replace to replace it"
     outcomes = [replace(o, message=taken) if o.status == "exists" else o for o in outcomes]

@@ -107,7 +107,7 @@ def conclude(
     if comparison is None:
         return Conclusion("undecided", "", _nothing_words(experiment), tuple(notes), final=final)
     row = comparison.rows[comparison.rule.primary]
-    deltas = {delta.run: delta for delta in row.deltas}
+    sign, deltas = direction(row.label), {delta.run: delta for delta in row.deltas}
     breaches = [
         breach
         for guardrail in experiment.rule.guardrails
@@ -119,39 +119,33 @@ def conclude(
     barred = dict.fromkeys(bounds, "for reading the evidence")
     barred |= {breach.cell: "by a guardrail" for breach in breaches}
     allowed = [name for name in deltas if name not in barred]
-    sign = direction(row.label)
-    means = {name: sign * (row.estimates[place].mean or 0.0) for place, name in enumerate(comparison.runs)}
+    means = {name: sign * (each.mean or 0.0) for name, each in zip(comparison.runs, row.estimates, strict=True)}
     tied = ties.contenders(base, [deltas[name] for name in allowed], lambda: pairs(comparison, row.label))
     if tied[0] != base:
         tied.sort(key=lambda name: -means[name])
-    default = tied[0]
     choice = ties.broken(tied, prices) if len(tied) > 1 else Choice()
-    chosen = choice.run or default
+    chosen = choice.run or tied[0]
     if len(tied) > 1:
-        highest = sum(means[name] == means[default] for name in tied) == 1
-        why = "" if choice.run else f" {_default_words(default, base, highest=highest)}"
-        notes.append(ties.words(tied, choice) + why)
+        notes.append(ties.words(tied, choice) + ("" if choice.run else _default_words(tied, base, means)))
     notes += breach_words(breaches)
     if of_gold := sorted(bounds & set(deltas)):
         notes.append(f"Answered from the evidence, which no retriever knows, and never chosen: {_listed(of_gold)}.")
     undecided = [name for name in allowed if deltas[name].verdict == "undecided"]
     best = max(undecided or allowed or deltas, key=lambda name: sign * (deltas[name].difference.mean or 0.0))
-    candidate = best if chosen == base else chosen
-    decision: Decision
-    if not final:
-        decision = "undecided"
-    elif chosen != base:
-        decision = "ship"
-    else:
+    decision: Decision = "undecided"
+    sentence = "Not decided yet: cells are still to be run"
+    if final and chosen != base:
+        decision, sentence = "ship", _ship_words(base, row.label, deltas[chosen], choice)
+    elif final:
         decision = "undecided" if undecided else "do not ship"
+        sentence = _stays_words(base, row.label, deltas, barred, best)
     ranked_by = {cell.name: cell.run.retriever for cell in experiment.cells}
     judged = deltas if chosen == base else [chosen]
     between = final and any(ranked_by[name] != ranked_by[base] for name in judged)
-    doubt = without_model.doubt(comparison.generators) if between else ""
     return Conclusion(
         decision,
         chosen,
-        f"{_sentence(experiment, row.label, deltas, chosen, choice, barred, best, final=final)}{doubt}.",
+        f"{sentence}{without_model.doubt(comparison.generators) if between else ''}.",
         tuple(notes),
         deltas,
         tuple(breaches),
@@ -159,7 +153,7 @@ def conclude(
         choice,
         final,
         same_questions=not test,
-        candidate=candidate,
+        candidate=best if chosen == base else chosen,
     )
 
 
@@ -170,30 +164,26 @@ def _breach(
     if guardrail.relative and name == base:
         return []
     value, baseline = (amount_of(guardrail.quantity, each, prices, refusals) for each in (name, base))
-    limit = guardrail.limit(baseline)
-    if value is not None and limit is not None and value <= limit * (1 + 1e-9):
-        return []
-    return [Breach(name, guardrail, value, limit)]
+    breach = Breach(name, guardrail, value, guardrail.limit(baseline))
+    kept = breach.value is not None and breach.limit is not None and breach.value <= breach.limit * (1 + 1e-9)
+    return [] if kept else [breach]
 
 
 def breach_words(breaches: Sequence[Breach]) -> list[str]:
     """Say which cells break each guardrail, and for which it cannot be checked."""
     said = []
     for guardrail in dict.fromkeys(breach.guardrail for breach in breaches):
-        title, own = TITLES[guardrail.quantity], [breach for breach in breaches if breach.guardrail == guardrail]
-        unknown = [breach.cell for breach in own if breach.value is None or breach.limit is None]
-        broken = [
-            f"{breach.cell} ({amount_words(guardrail.quantity, breach.value)})"
-            for breach in own
-            if breach.value is not None and breach.limit is not None
-        ]
+        quantity, own = guardrail.quantity, [breach for breach in breaches if breach.guardrail == guardrail]
+        unknown, broken, limit = [each.cell for each in own if each.unknown], [], ""
+        for each in own:
+            if each.value is not None and each.limit is not None:
+                broken.append(f"{each.cell} ({amount_words(quantity, each.value)})")
+                limit = amount_words(quantity, each.limit)
         if broken:
-            limit = next(breach.limit for breach in own if breach.limit is not None)
             times = f", {guardrail.most:g} times the baseline's" if guardrail.relative else ""
-            most = amount_words(guardrail.quantity, limit)
-            said.append(f"Guardrail on {title} (at most {most}{times}) broken by {_listed(broken)}.")
+            said.append(f"Guardrail on {TITLES[quantity]} (at most {limit}{times}) broken by {_listed(broken)}.")
         if unknown:
-            said.append(f"Guardrail on {title} cannot be checked for {_listed(unknown)}: not known.")
+            said.append(f"Guardrail on {TITLES[quantity]} cannot be checked for {_listed(unknown)}: not known.")
     return said
 
 
@@ -254,47 +244,36 @@ def _nothing_words(experiment: Experiment) -> str:
     return "Only the baseline is done: there is nothing to compare it with yet."
 
 
-def _default_words(default: str, base: str, *, highest: bool) -> str:
-    """Say why one of several that are tied in everything is chosen."""
-    if default == base:
-        return f"{default} stays."
-    return f"{default} has the highest mean." if highest else f"{default} is the first that was declared."
+def _default_words(tied: Sequence[str], base: str, means: Mapping[str, float]) -> str:
+    """Say why the first of several that are tied in everything is chosen."""
+    first, *others = tied
+    if first == base:
+        return f" {first} stays."
+    highest = all(means[first] > means[name] for name in others)
+    return f" {first} {'has the highest mean' if highest else 'is the first that was declared'}."
 
 
-def _sentence(
-    experiment: Experiment,
-    metric: str,
-    deltas: Mapping[str, Delta],
-    chosen: str,
-    choice: Choice,
-    barred: Mapping[str, str],
-    best: str,
-    *,
-    final: bool,
-) -> str:
-    """Return the conclusion in one or two sentences, the last without its full stop, with estimate and interval."""
-    base = experiment.rule.baseline
-    if not final:
-        return "Not decided yet: cells are still to be run"
-    if chosen != base:
-        words = clause(base, metric, deltas[chosen])
-        if deltas[chosen].verdict != "better":
-            words += f", and takes less ({ties.TITLES[choice.by]})" if choice.by else ""
-        return f"Ship {chosen}: {words}"
+def _ship_words(base: str, metric: str, delta: Delta, choice: Choice) -> str:
+    """Say what is shipped and why, with estimate and interval."""
+    less = f", and takes less ({ties.TITLES[choice.by]})" if choice.by and delta.verdict != "better" else ""
+    return f"Ship {delta.run}: {clause(base, metric, delta)}{less}"
+
+
+def _stays_words(base: str, metric: str, deltas: Mapping[str, Delta], barred: Mapping[str, str], best: str) -> str:
+    """Say why the baseline stays; of what is undecided, with the estimate and interval of the best."""
     undecided = [name for name, delta in deltas.items() if delta.verdict == "undecided"]
     excluded = Counter(barred[name] for name in undecided if name in barred)
-    if excluded.total() < len(undecided):
-        if len(deltas) == 1:
-            neither, which = "", best
-        elif len(undecided) == len(deltas):
-            neither = f": none of {len(deltas):,} configurations is shown to differ from it, or to be equivalent"
-            which = f"The best mean, {best}"
-        else:
-            neither = f": {len(undecided):,} of {len(deltas):,} configurations may be better, worse or equivalent"
-            which = f"The best mean of them, {best}"
-        for why, out in excluded.items():
-            neither += f"; {out:,} of them {'is' if out == 1 else 'are'} excluded {why}"
-            which = f"The best mean of the others, {best}"
-        words = difference_words(deltas[best].difference)
-        return f"Undecided, {base} stays{neither}. {which}: {words} on {title_of(metric)}{needed_words(deltas[best])}"
-    return f"Do not ship: no configuration within the guardrails is better than {base} on {title_of(metric)}"
+    if excluded.total() == len(undecided):
+        return f"Do not ship: no configuration within the guardrails is better than {base} on {title_of(metric)}"
+    neither, which = "", best
+    if len(deltas) > 1 and len(undecided) == len(deltas):
+        neither = f": none of {len(deltas):,} configurations is shown to differ from it, or to be equivalent"
+        which = f"The best mean, {best}"
+    elif len(deltas) > 1:
+        neither = f": {len(undecided):,} of {len(deltas):,} configurations may be better, worse or equivalent"
+        which = f"The best mean of them, {best}"
+    for why, out in excluded.items():
+        neither += f"; {out:,} of them {'is' if out == 1 else 'are'} excluded {why}"
+        which = f"The best mean of the others, {best}"
+    words = difference_words(deltas[best].difference)
+    return f"Undecided, {base} stays{neither}. {which}: {words} on {title_of(metric)}{needed_words(deltas[best])}"

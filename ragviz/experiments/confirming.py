@@ -33,7 +33,7 @@ def check(workspace: Workspace, experiment: Experiment) -> str:
             f"Experiment '{experiment.name}' asked all questions: none are left to confirm it on. Split the set, and "
             "sweep its validation side."
         )
-    conclusion = findings.conclusion_of(workspace, experiment)
+    conclusion = findings.of_cells(workspace, experiment).conclusion
     if not conclusion.final or not conclusion.chosen:
         raise UsageError(f"Experiment '{experiment.name}' has not chosen a configuration yet: {conclusion.sentence}")
     if conclusion.chosen == experiment.rule.baseline:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -44,7 +44,7 @@ class Takes:
     `asked` counts cells that are running systems. `rankings` counts what is retrieved: cells that differ in k or in
     their answers share one. `forecast` is an upper bound of the calls of models, as verdicts are pooled over cells;
     None where models are asked and no built index stands in to count the calls on. `seconds` are those of embedding
-    and retrieving, None while no speed of one of these was measured; `embedding` are those of embedding alone.
+    and retrieving, None while no speed of one of these was measured; `embedding_seconds` are those of embedding alone.
     """
 
     cells: int
@@ -55,7 +55,7 @@ class Takes:
     indexes: tuple[IndexTakes, ...]
     forecast: Forecast | None
     seconds: float | None
-    embedding: float | None
+    embedding_seconds: float | None
 
     @property
     def to_build(self) -> list[IndexTakes]:
@@ -76,28 +76,35 @@ def estimated(
     todo = [cell for cell in left if not cell.run.system]
     infos = workspace.store.indexes.all(corpus.id)
     configs = {cell.index.hash(): cell.index for cell in todo}.values()
-    indexes = tuple(_index(workspace, corpus, infos, config, todo) for config in configs)
+    indexes = [_index(workspace, corpus, infos, config, todo) for config in configs]
     side = cells[0].run.split
     questions = question_set.sides.get(side, 0) if side else sum(question_set.sides.values())
-    ranked = {_ranking(cell): cell for cell in todo}
-    embedding = _embedding(indexes)
-    retrieving = _retrieving(workspace, list(ranked.values()), questions)
+    ranked = {}
+    for cell in todo:
+        run = cell.run
+        by = (run.retriever, run.rrf_constant, run.reranker, run.rerank_depth, run.depth)
+        ranked[cell.index.hash(), *by] = cell
+    embedding = _total(each.extent.seconds if each.extent else None for each in indexes if not each.name)
+    learnt = workspace.store.cache("rate")
+    paces = [stored_calls.rate(learnt, running.questions_by(c.run, c.index.embedder)) for c in ranked.values()]
+    retrieving = _total(pace and questions / pace for pace in paces)
     return Takes(
         cells=len(cells),
         done=len(cells) - len(left),
         questions=questions,
         asked=len(left) - len(todo),
         rankings=len(ranked),
-        indexes=indexes,
+        indexes=tuple(indexes),
         forecast=_forecast(workspace, infos, todo) if calls else Forecast(questions),
         seconds=None if embedding is None or retrieving is None else embedding + retrieving,
-        embedding=embedding,
+        embedding_seconds=embedding,
     )
 
 
-def _ranking(cell: Cell) -> tuple[object, ...]:
-    run = cell.run
-    return cell.index.hash(), run.retriever, run.rrf_constant, run.reranker, run.rerank_depth, run.depth
+def _total(parts: Iterable[float | None]) -> float | None:
+    """Return the sum of seconds, None where one is not known."""
+    known = list(parts)
+    return None if None in known else sum(part for part in known if part is not None)
 
 
 def _index(
@@ -120,26 +127,6 @@ def extent_of(workspace: Workspace, corpus: Corpus, config: IndexConfig) -> Exte
     cuts = preview.cuts(workspace, corpus.id, [d.id for d in sample], preview.share_of(sample) if sample else 0, config)
     speed = preview.speed_of(workspace, config.embedder)
     return preview.extent(documents, sample, list(cuts.values()), embeds=bool(config.embedder), speed=speed)
-
-
-def _embedding(indexes: Sequence[IndexTakes]) -> float | None:
-    seconds = 0.0
-    for index in indexes:
-        if not index.name:
-            if index.extent is None or index.extent.seconds is None:
-                return None
-            seconds += index.extent.seconds
-    return seconds
-
-
-def _retrieving(workspace: Workspace, ranked: Sequence[Cell], questions: int) -> float | None:
-    seconds, learnt = 0.0, workspace.store.cache("rate")
-    for cell in ranked:
-        pace = stored_calls.rate(learnt, running.questions_by(cell.run, cell.index.embedder))
-        if pace is None:
-            return None
-        seconds += questions / pace
-    return seconds
 
 
 def _forecast(workspace: Workspace, infos: Sequence[IndexInfo], cells: Sequence[Cell]) -> Forecast | None:
@@ -166,19 +153,7 @@ def _forecast(workspace: Workspace, infos: Sequence[IndexInfo], cells: Sequence[
 def to_json(estimate: Takes) -> dict[str, Any]:
     """Return an estimate as the command line prints it."""
     forecast = asdict(estimate.forecast) | {"total": estimate.forecast.total} if estimate.forecast else None
-    return {
-        "cells": estimate.cells,
-        "done": estimate.done,
-        "questions": estimate.questions,
-        "asked": estimate.asked,
-        "rankings": estimate.rankings,
-        "indexes": [asdict(index) for index in estimate.indexes],
-        "to_build": len(estimate.to_build),
-        "chunks": estimate.chunks,
-        "forecast": forecast,
-        "seconds": estimate.seconds,
-        "embedding_seconds": estimate.embedding,
-    }
+    return asdict(estimate) | {"to_build": len(estimate.to_build), "chunks": estimate.chunks, "forecast": forecast}
 
 
 def words(estimate: Takes) -> list[str]:
@@ -207,7 +182,8 @@ def words(estimate: Takes) -> list[str]:
         said.append("No call of a model: nothing to pay.")
     model_seconds = forecast.seconds if forecast is not None else None
     if estimate.seconds is None or model_seconds is None:
-        known = f"; embedding takes about {estimate.embedding / 60:.1f} minutes" if estimate.embedding else ""
+        embedding = estimate.embedding_seconds
+        known = f"; embedding takes about {embedding / 60:.1f} minutes" if embedding else ""
         said.append(f"The whole duration is not known yet on this machine{known}.")
     else:
         said.append(f"About {(estimate.seconds + model_seconds) / 60:.1f} minutes, at the speed of earlier work.")

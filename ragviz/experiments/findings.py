@@ -13,7 +13,6 @@ from ragviz.analysis.compare import Comparison, Delta, pairs, ranking_by
 from ragviz.analysis.ties import Price
 from ragviz.core.call import Estimate
 from ragviz.core.configuration import Run, RunConfig
-from ragviz.core.errors import NotFoundError, UsageError
 from ragviz.core.experiment import Cell, Experiment
 from ragviz.core.fields import fields_of
 from ragviz.experiments.conclusion import Conclusion, conclude
@@ -45,56 +44,56 @@ def as_stored(workspace: Workspace, experiment: Experiment) -> Experiment:
     return replace(experiment, cells=tuple(map(checked, experiment.cells)))
 
 
-def comparison_of(workspace: Workspace, experiment: Experiment) -> Comparison | None:
-    """Compare the finished cells by the experiment's rule, under their names, the baseline first.
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What runs measured under a rule, by the names of their cells, the baseline first; `conclusion` is what that says.
 
-    None while there are fewer than two, or the baseline has no result.
+    `comparison` is None for fewer than two runs, or without the baseline's. `prices` are what each takes for a
+    question, `refusals` the share of its answers that refuse a question that the documents answer.
     """
-    return _compared(workspace, experiment, runs_of(workspace, experiment))
+
+    runs: Mapping[str, Run]
+    comparison: Comparison | None
+    prices: Mapping[str, Price]
+    refusals: Mapping[str, float]
+    conclusion: Conclusion
 
 
-def conclusion_of(workspace: Workspace, experiment: Experiment, comparison: Comparison | None = None) -> Conclusion:
-    """Return what an experiment says on the questions that its cells asked.
+def measured(workspace: Workspace, experiment: Experiment, runs: Mapping[str, Run], *, test: bool = False) -> Measured:
+    """Return what runs of an experiment's cells measured; with `test`, of baseline and chosen cell on the test side."""
+    rule, comparison = experiment.rule, None
+    if len(runs) > 1 and rule.baseline in runs:
+        named = [replace(run, name=name) for name, run in runs.items()]
+        comparison = comparisons.compare_runs(
+            workspace,
+            named,
+            k_of(rule.primary, experiment.baseline.run.k),
+            primary=rule.primary,
+            minimum_effect=rule.minimum_effect,
+            whole_experiment=True,
+        )
+    prices, refusals = comparisons.prices(workspace, runs), refusals_of(workspace, runs)
+    said = conclude(experiment, comparison, prices, refusals, test=test)
+    return Measured(runs, comparison, prices, refusals, said)
 
-    `comparison` is what `comparison_of` returns, computed unless it is given.
-    """
-    experiment, runs = as_stored(workspace, experiment), runs_of(workspace, experiment)
-    compared = comparison or _compared(workspace, experiment, runs)
-    return conclude(experiment, compared, comparisons.prices(workspace, runs), refusals_of(workspace, runs))
+
+def of_cells(workspace: Workspace, experiment: Experiment) -> Measured:
+    """Return what the cells of an experiment measured on the questions that they asked."""
+    return measured(workspace, as_stored(workspace, experiment), runs_of(workspace, experiment))
 
 
-def confirmed(workspace: Workspace, experiment: Experiment) -> tuple[Comparison, Conclusion] | None:
-    """Return what baseline and chosen cell measured on the test side; None before that was asked.
-
-    Raises:
-        NotFoundError: one of these runs was deleted.
-
-    """
+def confirmed(workspace: Workspace, experiment: Experiment) -> tuple[Measured | None, str]:
+    """Return what baseline and chosen cell measured on the test side; None before, or why it cannot be shown."""
     if (confirmation := experiment.confirmation) is None:
-        return None
+        return None, ""
     ids = {experiment.rule.baseline: confirmation.baseline_run, confirmation.chosen: confirmation.chosen_run}
-    runs = {name: workspace.store.runs.find(run_id) for name, run_id in ids.items()}
-    there = {name: run for name, run in runs.items() if run is not None}
-    if len(there) < len(ids):
-        raise NotFoundError(
+    runs = {name: run for name, run_id in ids.items() if (run := workspace.store.runs.find(run_id)) is not None}
+    if len(runs) < len(ids):
+        return None, (
             f"'{experiment.name}' was confirmed on test, but a run of that was deleted: its numbers are lost, and the "
             "test side was seen."
         )
-    comparison = _compared(workspace, experiment, there)
-    assert comparison is not None  # two runs, the baseline among them
-    prices, refusals = comparisons.prices(workspace, there), refusals_of(workspace, there)
-    return comparison, conclude(experiment, comparison, prices, refusals, test=True)
-
-
-def _compared(workspace: Workspace, experiment: Experiment, runs: Mapping[str, Run]) -> Comparison | None:
-    rule = experiment.rule
-    if len(runs) < 2 or rule.baseline not in runs:
-        return None
-    named = [replace(run, name=name) for name, run in runs.items()]
-    k = k_of(rule.primary, experiment.baseline.run.k)
-    return comparisons.compare_runs(
-        workspace, named, k, primary=rule.primary, minimum_effect=rule.minimum_effect, whole_experiment=True
-    )
+    return measured(workspace, experiment, runs, test=True), ""
 
 
 def refusals_of(workspace: Workspace, runs: Mapping[str, Run]) -> dict[str, float]:
@@ -107,19 +106,6 @@ def refusals_of(workspace: Workspace, runs: Mapping[str, Run]) -> dict[str, floa
             answerable = overview.questions - abstained.unanswerable
             shares[name] = (abstained.refused - abstained.both) / answerable if answerable else 0.0
     return shares
-
-
-def chosen_run(workspace: Workspace, experiment: Experiment, conclusion: Conclusion) -> Run:
-    """Return the run of the cell that an experiment chose.
-
-    Raises:
-        UsageError: it has chosen none yet.
-
-    """
-    cell = experiment.cell(conclusion.chosen)
-    if cell is None:
-        raise UsageError(f"Experiment '{experiment.name}' has not chosen a configuration: {conclusion.sentence}")
-    return workspace.store.runs.get(cell.run_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,17 +126,27 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Everything that an experiment says: its cells in their order, its conclusion, and that on the test side.
+    """Everything that an experiment says: its cells in their order, what they measured, and what that did on test.
 
     `lost` says why a confirmation cannot be shown any more, "" when it can, or there was none.
     """
 
     experiment: Experiment
     rows: tuple[Row, ...]
-    comparison: Comparison | None
+    measured: Measured
+    on_test: Measured | None
     conclusion: Conclusion
-    test: Conclusion | None
     lost: str = ""
+
+    @property
+    def comparison(self) -> Comparison | None:
+        """The finished cells compared, None for fewer than two."""
+        return self.measured.comparison
+
+    @property
+    def test(self) -> Conclusion | None:
+        """What the test side says of the choice, None before it was asked."""
+        return self.on_test.conclusion if self.on_test is not None else None
 
     @property
     def sentence(self) -> str:
@@ -193,10 +189,8 @@ class Outcome:
 def outcome_of(workspace: Workspace, experiment: Experiment) -> Outcome:
     """Return everything that an experiment says now."""
     experiment = as_stored(workspace, experiment)
-    runs = runs_of(workspace, experiment)
-    comparison = _compared(workspace, experiment, runs)
-    prices = comparisons.prices(workspace, runs)
-    conclusion = conclude(experiment, comparison, prices, refusals_of(workspace, runs))
+    found = measured(workspace, experiment, runs_of(workspace, experiment))
+    runs, comparison, conclusion = found.runs, found.comparison, found.conclusion
     primary, means = experiment.rule.primary, dict[str, Estimate]()
     if comparison is not None:
         estimates = comparison.rows[comparison.rule.primary].estimates
@@ -213,22 +207,17 @@ def outcome_of(workspace: Workspace, experiment: Experiment) -> Outcome:
             runs[cell.name].name if cell.name in runs else "",
             means.get(cell.name),
             conclusion.deltas.get(cell.name),
-            prices.get(cell.name, Price()),
+            found.prices.get(cell.name, Price()),
             same.get(cell.name, ""),
         )
         for cell in experiment.cells
     ]
-    test, lost = None, ""
-    try:
-        on_test = confirmed(workspace, experiment)
-        test = on_test[1] if on_test else None
-    except NotFoundError as error:
-        lost = str(error)
+    on_test, lost = confirmed(workspace, experiment)
     confirmation = experiment.confirmation
     if confirmation is not None and conclusion.chosen not in ("", confirmation.chosen):
         changed = f"{confirmation.chosen} was chosen when it was run on test; by what is stored now, it would not be."
         conclusion = replace(conclusion, notes=(*conclusion.notes, changed))
-    return Outcome(experiment, tuple(rows), comparison, conclusion, test, lost)
+    return Outcome(experiment, tuple(rows), found, on_test, conclusion, lost)
 
 
 def _same(workspace: Workspace, runs: Mapping[str, Run], comparison: Comparison) -> dict[str, str]:

@@ -32,7 +32,8 @@ def load_sample(workspace: Workspace, *, progress: Progress = silent) -> dict[st
     if own and not all(sweeping.is_done(workspace, cell) for cell in experiment.cells):
         sweeping.sweep(workspace, experiment, progress=progress)
     tried = workspace.store.experiments.get(experiment.name)
-    chosen = findings.conclusion_of(workspace, tried).chosen if own and tried.confirmation is None else ""
+    unconfirmed = own and tried.confirmation is None
+    chosen = findings.of_cells(workspace, tried).conclusion.chosen if unconfirmed else ""
     if chosen not in ("", experiment.rule.baseline):
         confirming.confirm(workspace, tried, progress=progress)
     runs = sample_runs.make_runs(workspace, corpus, progress=progress)

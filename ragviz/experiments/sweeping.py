@@ -89,7 +89,7 @@ def is_done(workspace: Workspace, cell: Cell) -> bool:
 
 def note_choice(workspace: Workspace, experiment: Experiment) -> None:
     """Note in the runs of an experiment which of them it chose: that one is measured on what it was chosen on."""
-    conclusion = findings.conclusion_of(workspace, experiment)
+    conclusion = findings.of_cells(workspace, experiment).conclusion
     chosen = conclusion.chosen if conclusion.decision == "ship" else ""
     for name, run in findings.runs_of(workspace, experiment).items():
         by = experiment.name if name == chosen else None

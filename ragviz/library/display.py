@@ -50,9 +50,13 @@ class Shown(ABC):
     def _title(self) -> str:
         """What it is, in a line."""
 
-    @abstractmethod
+    def to_pandas(self) -> pd.DataFrame:
+        """Its numbers as a table."""
+        raise NotImplementedError
+
     def _table(self) -> pd.DataFrame:
         """What is shown below the title; nothing when it has no rows."""
+        return self.to_pandas()
 
     def __repr__(self) -> str:
         table = _plain(self._table())

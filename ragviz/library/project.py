@@ -34,14 +34,13 @@ from ragviz.library.display import Shown, watched
 from ragviz.library.project_results import Comparison, Documents, Experiment, Index, QuestionSet, Run
 
 with lazy.loading_when_used():
-    from ragviz.documents import corpora
     from ragviz.experiments import grid
     from ragviz.jobs import worker
-    from ragviz.questions import exchange, staleness
+    from ragviz.questions import exchange
     from ragviz.questions.formats import input_file as input_files
     from ragviz.questions.formats import set_formats
     from ragviz.runs import comparisons, recorded
-    from ragviz.service import experiment_verbs, index_verbs, question_verbs, run_verbs, target_verbs
+    from ragviz.service import corpus_verbs, experiment_verbs, index_verbs, question_verbs, run_verbs, target_verbs
     from ragviz.store import database
     from ragviz.targets import callables, logged_file
 
@@ -108,13 +107,11 @@ class Project(Shown):
             InputError: a path does not exist, or cannot be opened.
 
         """
-        files = corpora.files_under(Path(path).expanduser() for path in paths)
+        given = (Path(path).expanduser() for path in paths)
         with _disk_errors_explained():
-            into = self.workspace.store.corpora.ensure(corpus)
-            with staleness.refreshing(self.workspace.store, into, self.workspace.settings.person):
-                outcomes = corpora.add_files(
-                    self.workspace, into, files, replace=replace, password=password, progress=self.progress
-                )
+            into, outcomes, _ = corpus_verbs.add_documents(
+                self.workspace, corpus, given, replace=replace, password=password, progress=self.progress
+            )
         return Documents(into.name, tuple(outcomes))
 
     @with_choices_of(IndexConfig)
@@ -255,8 +252,7 @@ class Project(Shown):
         if isinstance(target, (str, Endpoint)):
             called = target if isinstance(target, str) else target.name
             new = target_verbs.record(self.workspace, called, question_set, name, choices, repeats, budget)
-            with watched(self.progress) as progress:
-                return Run(self.workspace, worker.perform_new(self.workspace, new, progress).result["run"])
+            return Run(self.workspace, self._do(new)["run"])
         config = target_verbs.asking(self.workspace, question_set, choices)
         with watched(self.progress) as progress:
             more: dict[str, Any] = {"repeats": repeats, "budget": budget, "progress": progress}
@@ -416,8 +412,8 @@ class Project(Shown):
         return Run(self.workspace, self.workspace.store.runs.get(name).name)
 
     def _do(self, new: NewJob) -> Mapping[str, Any]:
-        with _disk_errors_explained():
-            return worker.perform_new(self.workspace, new, self.progress).result
+        with _disk_errors_explained(), watched(self.progress) as progress:
+            return worker.perform_new(self.workspace, new, progress).result
 
     def _title(self) -> str:
         return f"ragviz project in {self.workspace.settings.home}"

@@ -65,9 +65,6 @@ class Documents(Shown):
         counts = Counter(f.status for f in self.files)
         return f"Corpus '{self.corpus}': " + (_counted(counts) or "no files")
 
-    def _table(self) -> pd.DataFrame:
-        return self.to_pandas()
-
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Index(Shown):
@@ -108,9 +105,6 @@ class Index(Shown):
         info = self.workspace.store.indexes.get(self.name)
         chunks, documents = counted(info.chunks, "chunk"), counted(len(info.documents), "document")
         return f"Index '{info.name}': {chunks} of {documents}, {info.status}"
-
-    def _table(self) -> pd.DataFrame:
-        return self.to_pandas()
 
 
 @dataclass(frozen=True, slots=True, repr=False)

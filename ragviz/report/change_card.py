@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ragviz.analysis.compare import Comparison, Delta
 from ragviz.analysis.comparison_words import difference_words, needed_words, p_words, rule_words
 from ragviz.analysis.rules import direction
-from ragviz.analysis.ties import Price
 from ragviz.core.experiment import Guardrail
-from ragviz.experiments.conclusion import TITLES, Conclusion, amount_of, amount_words
+from ragviz.experiments.conclusion import TITLES, amount_of, amount_words
+from ragviz.experiments.findings import Measured
 from ragviz.metrics.registry import title_of
 from ragviz.report import style
 from ragviz.report.page import Card, Fact, Facts, Part, Record, Table, Text, estimate_fact
@@ -23,24 +23,25 @@ MARKS = {"ship": ("▲", "ship"), "do not ship": ("▼", "no"), "undecided": ("�
 class Decided:
     """What a report of several configurations rests on.
 
-    The runs of `comparison` are called as it calls them, the baseline first; `prices` are what each takes for a
-    question, `refusals` the share of its answers that refuse a question that the documents answer, by name. `declared`
-    says when and by whom the rule was made, `limits` are its guardrails. `warnings` are sentences that a person who
-    decides must have read.
+    `measured` compares at least two runs. `declared` says when and by whom the rule was made, `limits` are its
+    guardrails. `warnings` are sentences that a person who decides must have read, beside the notes of the comparison.
     """
 
-    comparison: Comparison
-    conclusion: Conclusion
-    prices: Mapping[str, Price]
-    refusals: Mapping[str, float]
+    measured: Measured
     declared: str
     limits: Sequence[Guardrail] = ()
     warnings: Sequence[str] = field(default_factory=tuple)
 
     @property
+    def comparison(self) -> Comparison:
+        """The runs compared with the baseline, which is the first."""
+        assert self.measured.comparison is not None  # a report of less is made without a card
+        return self.measured.comparison
+
+    @property
     def candidate(self) -> int:
         """The place of the run that is shown against the baseline."""
-        return self.comparison.runs.index(self.conclusion.candidate)
+        return self.comparison.runs.index(self.measured.conclusion.candidate)
 
     @property
     def delta(self) -> Delta:
@@ -62,12 +63,12 @@ class Axis(Record):
 
 def card(decided: Decided) -> Card:
     """Return the card."""
-    comparison, conclusion, delta = decided.comparison, decided.conclusion, decided.delta
+    comparison, conclusion, delta = decided.comparison, decided.measured.conclusion, decided.delta
     sign, look = MARKS[conclusion.decision]
     title = f"Ship {conclusion.chosen}" if conclusion.decision == "ship" else conclusion.decision.capitalize()
     parts: list[Part] = [
         conclusion.sentence,
-        *(Text(warning, "warning") for warning in decided.warnings),
+        *(Text(warning, "warning") for warning in (*decided.warnings, *comparison.notes)),
         _facts(decided),
         *_axis(delta, direction(comparison.rule.primary)),
         _takes(decided),
@@ -109,10 +110,11 @@ def _axis(delta: Delta, sign: int) -> Iterator[Axis]:
 def _takes(decided: Decided) -> Table:
     """Return what a question takes before and after, with the limits that were declared."""
     base, other = decided.comparison.runs[0], decided.comparison.runs[decided.candidate]
-    broken = {(each.cell, each.guardrail): each for each in decided.conclusion.breaches}
+    measured = decided.measured
+    broken = {(each.cell, each.guardrail): each for each in measured.conclusion.breaches}
     rows = []
     for quantity, title in TITLES.items():
-        before, after = (amount_of(quantity, name, decided.prices, decided.refusals) for name in (base, other))
+        before, after = (amount_of(quantity, name, measured.prices, measured.refusals) for name in (base, other))
         change, limits = "", []
         for limit in decided.limits:
             if limit.quantity == quantity:

@@ -43,12 +43,11 @@ def report(
     prices = comparisons.prices(workspace, by_name, comparison.k, comparison.rule.primary)
     refusals = findings.refusals_of(workspace, by_name)
     concluded = conclusion.conclude(_as_experiment(runs, comparison), comparison, prices, refusals)
-    warnings = [*(run_warnings(workspace, runs)), *comparison.notes]
-    if len(runs) > 2 and concluded.leaning:
-        warnings.insert(0, concluded.leaning)
+    leaning = [concluded.leaning] if len(runs) > 2 and concluded.leaning else []
+    measured = findings.Measured(by_name, comparison, prices, refusals, concluded)
     chosen = "was chosen for this report" if comparison.rule.declared else "is the default"
     declared = f"The rule {chosen}: no experiment declared it before the results were seen."
-    decided = Decided(comparison, concluded, prices, refusals, declared, warnings=warnings)
+    decided = Decided(measured, declared, warnings=[*leaning, *run_warnings(workspace, runs)])
     corpus = workspace.store.corpora.get(runs[0].corpus_id)
     title = f"{runs[1].name} against {runs[0].name}" if len(runs) == 2 else f"{len(runs)} runs against {runs[0].name}"
     lead = f"A comparison on {corpus.name}, {measurements.asked_words(runs[0])}, k = {comparison.k}."
@@ -109,7 +108,7 @@ def _summary(decided: Decided) -> Points:
     told = [clauses_of(comparison, each)[decided.candidate - 1] for each in others]
     if told:
         points.append(f"Exploratory, not what decides: {'; '.join(told)}.")
-    before, after = (decided.prices.get(run, Price()).tokens for run in (base, name))
+    before, after = (decided.measured.prices.get(run, Price()).tokens for run in (base, name))
     if before and after is not None:
         times = f"{after / before:.2g}"
         more = "about as much text as before" if times == "1" else f"{times} times the text"

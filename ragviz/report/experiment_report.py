@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ragviz.core.errors import NotFoundError
 from ragviz.core.experiment import Experiment
 from ragviz.experiments import declaring, findings
 from ragviz.experiments.findings import Outcome
@@ -12,7 +11,6 @@ from ragviz.metrics.registry import title_of
 from ragviz.report import comparison_report
 from ragviz.report.change_card import Decided
 from ragviz.report.page import Card, Part, Section, Table, Text, date, document, mean_cells
-from ragviz.runs import comparisons
 from ragviz.workspace import Workspace
 
 
@@ -20,15 +18,10 @@ def report(workspace: Workspace, experiment: Experiment) -> bytes:
     """Return the report of an experiment: of its confirmation on test where there is one, else of its cells."""
     outcome = findings.outcome_of(workspace, experiment)
     experiment = outcome.experiment
-    try:
-        on_test = findings.confirmed(workspace, experiment)
-    except NotFoundError:
-        on_test = None  # `outcome.lost` says so
     corpus = workspace.store.corpora.get(experiment.corpus_id).name
     title, cells = f"Experiment {experiment.name}", Section("cells", "Every configuration", _cells(outcome))
-    if on_test is not None and (confirmation := experiment.confirmation) is not None:
-        comparison, concluded = on_test
-        ids = {experiment.rule.baseline: confirmation.baseline_run, confirmation.chosen: confirmation.chosen_run}
+    if outcome.on_test is not None and (confirmation := experiment.confirmation) is not None:
+        measured = outcome.on_test
         lead = (
             f"An experiment on {corpus} with {len(experiment.cells):,} configurations. {confirmation.chosen} was "
             "chosen on the validation questions, and is reported here on test questions that had no part in the "
@@ -37,29 +30,15 @@ def report(workspace: Workspace, experiment: Experiment) -> bytes:
         chosen_on = [f"On the validation questions: {outcome.conclusion.sentence}", *outcome.conclusion.notes]
         more = [Section("choice", "How it was chosen", chosen_on), cells]
     elif outcome.comparison is not None:
-        comparison, concluded = outcome.comparison, outcome.conclusion
-        ids = {name: cell.run_id for name in comparison.runs if (cell := experiment.cell(name)) is not None}
+        measured = replace(outcome.measured, conclusion=outcome.conclusion)
         asked = f"the {experiment.split} questions" if experiment.split else "all questions"
         lead = f"An experiment on {corpus} with {len(experiment.cells):,} configurations, which were asked {asked}."
         more = [cells]
     else:
         return _undecided(workspace, title, f"An experiment on {corpus}.", outcome, cells)
-    runs = [replace(workspace.store.runs.get(ids[name]), name=name) for name in comparison.runs]
-    by_name = {run.name: run for run in runs}
-    warnings = [*comparison_report.run_warnings(workspace, runs), *comparison.notes]
-    if outcome.lost:
-        warnings.insert(0, outcome.lost)
-    if concluded.leaning:
-        warnings.insert(0, concluded.leaning)
-    decided = Decided(
-        comparison,
-        concluded,
-        comparisons.prices(workspace, by_name),
-        findings.refusals_of(workspace, by_name),
-        _declared(experiment),
-        experiment.rule.guardrails,
-        warnings,
-    )
+    runs = [replace(run, name=name) for name, run in measured.runs.items()]
+    warnings = [measured.conclusion.leaning, outcome.lost, *comparison_report.run_warnings(workspace, runs)]
+    decided = Decided(measured, _declared(experiment), experiment.rule.guardrails, [*filter(None, warnings)])
     return comparison_report.made(workspace, title, lead, decided, runs, more)
 
 

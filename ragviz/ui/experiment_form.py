@@ -190,8 +190,8 @@ def asks_models(cells: Sequence[Cell]) -> bool:
 def _lasts(estimate: Takes) -> str:
     if estimate.seconds is not None:
         return f"{wording.duration(estimate.seconds)} in all"
-    if estimate.embedding is not None:
-        return f"{wording.duration(estimate.embedding)}, and retrieving: not measured on this machine yet"
+    if estimate.embedding_seconds is not None:
+        return f"{wording.duration(estimate.embedding_seconds)}, and retrieving: not measured on this machine yet"
     return "no speed of embedding measured on this machine yet"
 
 
