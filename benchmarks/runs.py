@@ -2,9 +2,8 @@
 
 As many questions as documents, each one chunk, ranked to depth 50: by BM25 with Tantivy, and by exact kNN with NumPy on
 made-up vectors, which cost nothing to embed. The other side searches the same files with the same libraries, and writes
-each question's ids and scores to a table of SQLite in one transaction. Both sides run in this process, in turns. Prints
-one JSON line with both sides and the ratio for each of `--sizes`, and the growth between them; exit code 1 when a ratio
-of the largest size is above `--most`.
+each question's ids and scores to a table of SQLite in one transaction. Both sides run in this process, in turns, for
+each of `--sizes`. Prints rows for `make bench`.
 """
 
 from __future__ import annotations
@@ -13,17 +12,17 @@ import argparse
 import gc
 import json
 import sqlite3
-import sys
 import tempfile
 import time
 import zlib
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import large_run
 import numpy as np
+import rows
 from retrieval import texts
 
 from ragviz.backends.local import LocalIndex
@@ -90,7 +89,7 @@ def libraries(index: LocalIndex, retriever: str, questions: Sequence[Question], 
 
     live = index.live()
     assert live is not None
-    ids, rows = live.ids.astype(str), []
+    ids, written = live.ids.astype(str), []
     if retriever == "bm25":
         for question in questions:
             terms = normal_form.terms(question.text)
@@ -98,7 +97,7 @@ def libraries(index: LocalIndex, retriever: str, questions: Sequence[Question], 
             query = tantivy.Query.boolean_query([(tantivy.Occur.Should, clause) for clause in clauses])
             hits = live.searcher.search(query, DEPTH, count=False).hits
             found = cast("list[int]", live.searcher.fast_field_values("row", [address for _, address in hits]))
-            rows.append((question.id, json.dumps(ids[found].tolist()), np.array([hit[0] for hit in hits]).tobytes()))
+            written.append((question.id, json.dumps(ids[found].tolist()), np.array([hit[0] for hit in hits]).tobytes()))
     else:
         vectors = embedder.embed([question.text for question in questions], "query")
         for start in range(0, len(questions), 256):
@@ -106,52 +105,46 @@ def libraries(index: LocalIndex, retriever: str, questions: Sequence[Question], 
             best = np.argpartition(scores, -DEPTH, axis=1)[:, -DEPTH:]
             for question, row, own in zip(questions[start : start + 256], best, scores, strict=True):
                 row = row[np.argsort(-own[row])]
-                rows.append((question.id, json.dumps(ids[row].tolist()), own[row].tobytes()))
+                written.append((question.id, json.dumps(ids[row].tolist()), own[row].tobytes()))
     with sqlite3.connect(file) as connection:
         connection.execute("CREATE TABLE rankings (question TEXT PRIMARY KEY, ids TEXT, scores BLOB)")
-        connection.executemany("INSERT INTO rankings VALUES (?, ?, ?)", rows)
+        connection.executemany("INSERT INTO rankings VALUES (?, ?, ?)", written)
 
 
-def measured(folder: Path, count: int, rounds: int) -> dict[str, Any]:
-    """Return both sides, their ratio and the bytes of a question for one size."""
+def measured(folder: Path, count: int, rounds: int) -> None:
+    """Print the rows of one size."""
     workspace, embedder = large_run.empty(folder), MadeUp()
     Workspace.embedder = lambda *_, **__: embedder  # type: ignore[method-assign,assignment]
     questions = filled(workspace, count)
     embedder.embed([question.text for question in questions])
     info = workspace.store.indexes.get("cuts")
-    index, taken = cast(LocalIndex, workspace.index(info)), dict[str, Any]()
+    index = cast(LocalIndex, workspace.index(info))
     for retriever in ("bm25", "knn"):
         config = RunConfig(info.id, "asked", retriever, k=3, depth=DEPTH)
-        ours, theirs, before = list[float](), list[float](), (folder / "ragviz.db").stat().st_size
+        ours, theirs = list[float](), list[float]()
         for number in range(rounds):
             name = f"{retriever} {number}"
             ours.append(seconds(partial(running.run, workspace, name, config)))
             theirs.append(seconds(partial(libraries, index, retriever, questions, embedder, folder / f"{name}.db")))
-        grown = (folder / "ragviz.db").stat().st_size - before
-        taken[retriever] = {
-            "ours": round(min(ours), 2),
-            "libraries": round(min(theirs), 2),
-            "ratio": round(min(ours) / min(theirs), 2),
-            "bytes_a_question": round(grown / rounds / count),
-        }
-    return taken
+        what = f"a run of {count:,} questions to depth {DEPTH} by {retriever} ÷ the libraries and a write to SQLite"
+        rows.row(what, min(ours), min(theirs), "s", 2.0)
+    with sqlite3.connect(folder / "ragviz.db") as connection:
+        size, stored = connection.execute(
+            "SELECT (SELECT sum(pgsize) FROM dbstat WHERE name IN ('results', 'run_chunks', 'summaries')), "
+            "(SELECT count(*) FROM results)"
+        ).fetchone()
+    rows.row(f"a stored question of a run of {count:,}", size / stored, None, "bytes", 1000)
 
 
 def main() -> None:
-    """Measure every size, and print one JSON line."""
+    """Measure every size, and print its rows."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sizes", type=int, nargs="+", default=[100, 1_000, 10_000])
     parser.add_argument("--rounds", type=int, default=2)
-    parser.add_argument("--most", type=float, default=2.0)
     arguments = parser.parse_args()
-    taken = {}
     for count in arguments.sizes:
         with tempfile.TemporaryDirectory() as folder:
-            taken[count] = measured(Path(folder), count, arguments.rounds)
-    first, last = taken[arguments.sizes[0]], taken[arguments.sizes[-1]]
-    growth = {name: round(last[name]["ours"] / max(first[name]["ours"], 0.01), 1) for name in last}
-    print(json.dumps({"benchmark": "runs", "depth": DEPTH, "sizes": taken, "growth": growth}))
-    sys.exit(any(each["ratio"] > arguments.most for each in last.values()))
+            measured(Path(folder), count, arguments.rounds)
 
 
 if __name__ == "__main__":

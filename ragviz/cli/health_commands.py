@@ -27,7 +27,7 @@ from ragviz.health import (
     set_checks,
     synthetic,
 )
-from ragviz.runs import measurements
+from ragviz.runs import overviews
 from ragviz.service import question_verbs
 from ragviz.text import counts
 
@@ -87,7 +87,7 @@ def _measured(
     workspace: console.Workspace, questions: Sequence[Question], runs: Sequence[Run], made: examination.Examination
 ) -> dict[str, list[effects.Effect]]:
     """Return for each check what its questions do to the headline score of each run."""
-    headlines = [effects.headline(workspace, r, measurements.summary_of(workspace, r, curves=False)) for r in runs]
+    headlines = [effects.headline(workspace, r, overviews.summary_at(workspace, r)) for r in runs]
     concerned = {key: quarantine.concerned(questions, key, made.found[key]) for key in set_checks.CHECKS}
     return {
         key: [effects.effect(headline, ids) for headline in headlines if headline] for key, ids in concerned.items()

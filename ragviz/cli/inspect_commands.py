@@ -16,7 +16,7 @@ from ragviz.core.score import Score
 from ragviz.core.verdict import Bank, EvaluatedAnswer, Matrix
 from ragviz.metrics import questeval
 from ragviz.retrieval import search
-from ragviz.runs import judgements, measurements
+from ragviz.runs import judgements, measurements, overviews
 from ragviz.text import former_documents
 
 UNANSWERED = "<Unanswerable>"
@@ -34,11 +34,13 @@ def inspect(run_name: RunName, question_id: str, as_json: Json = False) -> None:
     question = next((q for q in store.rankings.questions(run.id) if q.id == question_id), None)
     if question is None:
         raise UsageError(f"Run '{run.name}' has no question '{question_id}': see `ragviz questions show`.")
-    judgement = judgements.judgement_of(workspace, run)
+    judgement = overviews.overview(workspace, run).judgement
     if question.id not in judgement.causes:
         raise UsageError(f"Run '{run.name}' was interrupted before this question: give its command again.")
-    cause, evaluated = judgement.causes[question.id], judgement.evaluated.get(question.id)
-    scores = [by_question[question.id] for by_question in judgement.scores.values() if question.id in by_question]
+    cause = judgement.causes[question.id]
+    evaluated = store.judgements.all(run.id, [question.id], keys=workspace.settings.keys).get(question.id)
+    by_metric = measurements.scores_of(workspace, run, question_id=question.id)
+    scores = [by_question[question.id] for by_question in by_metric.values()]
     scores += [Score(n, value, version="") for n, value in (evaluated.scores_of_maker if evaluated else {}).items()]
     [retrieved] = store.rankings.all(run.id, [question.id])
     gold = {chunk_id for group in retrieved.gold for chunk_id in group}

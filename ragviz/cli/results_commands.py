@@ -17,7 +17,16 @@ from ragviz.core.errors import InputError
 from ragviz.metrics import registry
 from ragviz.questions import without_model
 from ragviz.report import junit, reports
-from ragviz.runs import acceptance, exports, judgements, measurements, overviews, tables
+from ragviz.runs import (
+    acceptance,
+    comparisons,
+    exports,
+    judgements,
+    measurements,
+    moved_questions,
+    overviews,
+    tables,
+)
 from ragviz.text import counts
 
 BAR = 40
@@ -62,20 +71,19 @@ def results(
     workspace = console.open_workspace()
     run = workspace.store.runs.get(run_name)
     console.one_of("way to group", by, GROUPS)
-    summary, judgement = measurements.summary_of(workspace, run, k), judgements.judgement_of(workspace, run, k)
+    whole = overviews.overview(workspace, run)
+    summary, judgement = overviews.summary_at(workspace, run, k, whole=whole), whole.judgement
     if run.status != "done":
         console.warn(f"Run '{run.name}' is not finished: this is what it has so far.")
     parts = exports.breakdown_of(workspace, run, k) if as_json or by else []
-    pairs = measurements.pairs_of(workspace, run)
-    questions, retrieved = [question for question, _ in pairs], [result for _, result in pairs]
     found = Results(
         run,
         summary,
         judgement,
-        judgements.causes_at(run, judgement.causes, questions, retrieved, summary.k),
-        {question.id: question.kind for question in questions},
-        measurements.pooled_of(workspace, run, summary.k, retrieved=pairs),
-        without_model.words([question.generator for question in questions]),
+        moved_questions.causes_of(run, summary.k, comparisons.stored(workspace)),
+        whole.asked.kind_of,
+        measurements.pooled_of(workspace, run, summary.k),
+        without_model.words(whole.asked.generators),
     )
 
     def draw() -> None:
@@ -84,7 +92,7 @@ def results(
             return
         measured = judgements.measured(run, summary, judgement, found.lost)
         console.say(run_verdict.verdict(measured, run.config).sentence)
-        console.say(overviews.took_words(run, overviews.overview(workspace, run)))
+        console.say(overviews.took_words(run, whole))
         _draw(found)
 
     console.show(_body(found) | evaluate.breakdown_to_json(parts), as_json, draw)

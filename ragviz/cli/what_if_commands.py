@@ -12,7 +12,7 @@ from ragviz.analysis import risk_coverage
 from ragviz.cli import console
 from ragviz.cli.options import Json, RunName
 from ragviz.core.errors import UsageError
-from ragviz.runs import judgements
+from ragviz.runs import overviews
 from ragviz.runs import what_if_of_run as what_ifs
 from ragviz.service import run_verbs
 
@@ -45,7 +45,7 @@ def what_if(
     if constant is not None and constant != run.config.rrf_constant and stored.candidates is None:
         console.perform(workspace, run_verbs.search_again(workspace, run))
         stored = what_ifs.stored_of(workspace, run, stored.pairs)
-    own, judgement = what_ifs.own_choices(run), judgements.judgement_of(workspace, run)
+    own, judgement = what_ifs.own_choices(run), overviews.overview(workspace, run).judgement
     effects, notes = what_ifs.effects(stored, choices, constant), dict[str, str]()
     cases, curve, picked = what_ifs.risk_of(workspace, stored, judgement, choices.k, by), None, None
     try:

@@ -14,7 +14,7 @@ from ragviz.health import material
 from ragviz.health.material import Material
 from ragviz.metrics.registry import label
 from ragviz.questions.question_types import TYPE_TITLES
-from ragviz.runs import measurements
+from ragviz.runs import overviews
 from ragviz.stats.differences import detectable, paired_differences
 from ragviz.text.counts import counted
 from ragviz.workspace import Workspace
@@ -71,7 +71,7 @@ def sensitivity(workspace: Workspace, runs: Sequence[Run]) -> tuple[float | None
     if len(newest) < 2:
         return None, ""
     k = min(newest[0].config.k, newest[1].config.depth)
-    first, second = (measurements.summary_of(workspace, run, k, curves=False) for run in newest)
+    first, second = (overviews.summary_at(workspace, run, k) for run in newest)
     places = {question_id: row for row, question_id in enumerate(second.question_ids)}
     rows = [(row, places[i]) for row, i in enumerate(first.question_ids) if i in places]
     if not rows:

@@ -17,10 +17,9 @@ from ragviz.core.stopping import Progress, silent
 from ragviz.health import word_weights as words
 from ragviz.health.word_weights import Weights
 from ragviz.index import damage
-from ragviz.metrics import rank_metrics
 from ragviz.questions import staleness
 from ragviz.retrieval import search
-from ragviz.runs import contexts, judgements, measurements
+from ragviz.runs import contexts, measurements, overviews
 from ragviz.store.schema import Cuts
 from ragviz.text import language, numerals, segmentation
 from ragviz.workspace import Workspace
@@ -270,14 +269,14 @@ def ways(runs: Sequence[Run]) -> list[Run]:
 
 def _outcomes(workspace: Workspace, runs: Sequence[Run]) -> Iterator[Outcomes]:
     for run in ways(runs):
-        table = rank_metrics.measure(rank_metrics.read(measurements.results_of(workspace, run), run.config.depth))
-        found = [0 < rank <= run.config.k for rank in rank_metrics.ranks(table).tolist()]
-        yield Outcomes(run.name, run.config.k, dict(zip(table.question_ids, found, strict=True)))
+        measured = overviews.overview(workspace, run).summary
+        found = [0 < rank <= run.config.k for rank in measured.ranks.tolist()]
+        yield Outcomes(run.name, run.config.k, dict(zip(measured.question_ids, found, strict=True)))
 
 
 def _closed_book(workspace: Workspace, runs: Sequence[Run]) -> Iterator[ClosedBook]:
     for run in [run for run in runs if run.knows.closed_book and run.knows.answers][:MOST_RUNS]:
-        judged = judgements.judgement_of(workspace, run)
+        judged = overviews.overview(workspace, run).judgement
         right = {i: bool(ruling.right) for i, ruling in judged.rulings.items() if ruling.right is not None}
         yield ClosedBook(run.name, run.config.model or run.config.answerer, right)
 

@@ -27,7 +27,19 @@ with lazy.loading_when_used():
     from ragviz.metrics import registry
     from ragviz.questions import interchange, sets
     from ragviz.retrieval import retrievers, search
-    from ragviz.runs import acceptance, alternatives, exports, judgements, measurements, replays, rescue_words, tables
+    from ragviz.runs import (
+        acceptance,
+        alternatives,
+        comparisons,
+        exports,
+        judgements,
+        measurements,
+        moved_questions,
+        overviews,
+        replays,
+        rescue_words,
+        tables,
+    )
     from ragviz.service import run_verbs
 
 if TYPE_CHECKING:
@@ -213,10 +225,10 @@ class Run(Shown):
         import pandas as pd
 
         current = self._record()
-        summary = measurements.summary_of(self.workspace, current, k)
+        summary = overviews.summary_at(self.workspace, current, k)
         without = summary.unanswerable + summary.reference_only
         rows = [(name, *_numbers(e), without) for name, e in summary.metrics.items()]
-        for name, scored in judgements.judgement_of(self.workspace, current, k).metrics.items():
+        for name, scored in overviews.overview(self.workspace, current).judgement.metrics.items():
             rows.append((name, *_numbers(scored.estimate), scored.total - scored.estimate.n))
         return pd.DataFrame(rows, columns=["metric", "mean", "low", "high", "n", "without"]).set_index("metric")
 
@@ -230,7 +242,7 @@ class Run(Shown):
         import pandas as pd
 
         current = self._record()
-        causes = judgements.judgement_of(self.workspace, current, k).causes
+        causes = moved_questions.causes_of(current, k or current.config.k, comparisons.stored(self.workspace))
         steps = diagnose.waterfall(list(causes.values()), current.knows)[1:]
         index = pd.Index([step.cause for step in steps], name="cause")
         return pd.Series([step.count for step in steps], index=index, name="questions", dtype="int64")

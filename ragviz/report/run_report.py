@@ -198,7 +198,7 @@ def _numbers(workspace: Workspace, run: Run, summary: Summary, judgement: Judgem
 
 def _slices(workspace: Workspace, run: Run, k: int) -> Iterator[Table]:
     recall = label("recall", k)
-    slices = exports.breakdown_of(workspace, run, k)
+    slices = exports.breakdown_of(workspace, run, k, metrics=(recall,))
     for by in ("kind", "type", "style", "document"):
         parts = [part for part in slices if part.by == by]
         title, more = f"{by} of question", ""

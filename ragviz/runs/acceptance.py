@@ -111,7 +111,7 @@ def _means(workspace: Workspace, current: Run, required: Sequence[Requirement]) 
     whole = overviews.overview(workspace, current)
     means = dict(whole.summary.metrics) | {name: each.estimate for name, each in whole.judgement.metrics.items()}
     for k in {_k_of(each.metric, current.config.k) for each in required} - {current.config.k}:
-        means |= measurements.summary_of(workspace, current, k, curves=False).metrics
+        means |= overviews.summary_at(workspace, current, k).metrics
     return means
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from ragviz.analysis import evaluate
@@ -31,7 +31,7 @@ def cases_of(workspace: Workspace, current: Run, k: int | None = None) -> list[c
     hits |= {hit.chunk_id: hit for r in results for hit in r.ranking.hits()[: k or current.config.k]}
     texts = {f.chunk.id: f.chunk for f in search.with_chunks(workspace, current.corpus_id, [*hits.values()]) if f.chunk}
     return cases.cases(
-        measurements.summary_of(workspace, current, k, curves=False),
+        overviews.summary_at(workspace, current, k),
         questions,
         results,
         measurements.document_names(workspace, current),
@@ -43,13 +43,21 @@ def cases_of(workspace: Workspace, current: Run, k: int | None = None) -> list[c
     )
 
 
-def breakdown_of(workspace: Workspace, current: Run, k: int | None = None) -> list[evaluate.Slice]:
-    """Return every mean of a run, over all questions, per kind and per document, ranked at `k` (default: its own)."""
+def breakdown_of(
+    workspace: Workspace,
+    current: Run,
+    k: int | None = None,
+    *,
+    metrics: Collection[str] | None = None,
+    by: Collection[evaluate.Part] = evaluate.PARTS,
+) -> list[evaluate.Slice]:
+    """Return every mean of a run over the parts `by`, ranked at `k` (default: its own); of some `metrics`, or all."""
     questions, names = workspace.store.rankings.questions(current.id), measurements.document_names(workspace, current)
     documents = {question.id: interchange.documents_of(question, names) for question in questions}
-    summary = measurements.summary_of(workspace, current, k, curves=False)
+    summary = overviews.summary_at(workspace, current, k)
     scores = measurements.scores_of(workspace, current)
-    return evaluate.breakdown(summary, scores, questions, documents, seed=current.config.seed).slices()
+    divided = evaluate.breakdown(summary, scores, questions, documents, seed=current.config.seed, names=metrics, by=by)
+    return divided.slices()
 
 
 def export_run(

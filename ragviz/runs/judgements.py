@@ -253,19 +253,13 @@ def cost_words(judgement: Judgement) -> str:
 
 
 def judgement_of(
-    workspace: Workspace,
-    current: Run,
-    k: int | None = None,
-    *,
-    retrieved: Sequence[tuple[Question, Retrieved]] | None = None,
+    workspace: Workspace, current: Run, *, retrieved: Sequence[tuple[Question, Retrieved]] | None = None
 ) -> WholeJudgement:
-    """Sum up the answers of a run; a run without answers has only causes, up to the ranking at `k`.
+    """Sum up the answers of a run, at its own k; a run without answers has only causes, up to the ranking.
 
-    Answers were given from the run's own k chunks: where there are answers, `k` is ignored. The run's questions and
-    results are read unless `retrieved` holds them.
+    The run's questions and results are read unless `retrieved` holds them.
     """
-    store, config = workspace.store, current.config
-    knows, k = current.knows, k if k and not current.knows.answers else config.k
+    store, config, knows = workspace.store, current.config, current.knows
     pairs = measurements.pairs_of(workspace, current) if retrieved is None else retrieved
     questions, results = [question for question, _ in pairs], [result for _, result in pairs]
     evaluated = store.judgements.of(current.id, questions, workspace.settings.keys)
@@ -283,7 +277,7 @@ def judgement_of(
     if knows.answers:  # the rest of an interrupted run is not known
         results = [result for result in results if result.question_id in answers]
     causes = diagnose.attribute_failures(
-        questions, results, k, answers, rulings, knows=knows, unindexed=unindexed(current)
+        questions, results, config.k, answers, rulings, knows=knows, unindexed=unindexed(current)
     )
     behind = [call for _, call in calls_behind(evaluated.values()) if not (knows.opaque and call.step == "answer")]
     usage, priced = Usage.of(behind), sum(call.cost is not None for call in behind)

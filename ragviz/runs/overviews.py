@@ -33,11 +33,17 @@ from ragviz.workspace import Workspace
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The questions of a run: their ids, the ids of the documents that hold the evidence of each, who made each."""
+    """The questions of a run: ids, the ids of the documents that hold the evidence of each, who made each, kinds."""
 
     ids: tuple[str, ...]
     documents: tuple[tuple[str, ...], ...]
     generators: tuple[str, ...]
+    kinds: tuple[str, ...]
+
+    @property
+    def kind_of(self) -> dict[str, str]:
+        """The kinds of the questions, by id."""
+        return dict(zip(self.ids, self.kinds, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +85,7 @@ def computed(workspace: Workspace, current: Run, asked: Sequence[Question] | Non
         tuple(question.id for question, _ in retrieved),
         tuple(tuple(bound_to(question)) for question, _ in retrieved),
         tuple(question.generator for question, _ in retrieved),
+        tuple(question.kind for question, _ in retrieved),
     )
     took = _took(current, judgement.evaluated.values())
     return Overview(len(retrieved), summary, judgement, *read, *answering, of_questions, answers, took)
@@ -246,6 +253,28 @@ def overview(workspace: Workspace, run: Run) -> Overview:
     if body is not None:
         return as_stored(body, run)
     return computed(workspace, run) if run.status == "running" else _stored(workspace, run)[1]
+
+
+def summary_at(
+    workspace: Workspace,
+    run: Run,
+    k: int | None = None,
+    *,
+    whole: Overview | None = None,
+    retrieved: Sequence[tuple[Question, Retrieved]] | None = None,
+) -> Summary:
+    """Return the measures of a run's rankings at `k`: those of its overview at its own; curves are the same at all.
+
+    The overview, and at another k the run's questions and results, are read unless they are given.
+
+    Raises:
+        UsageError: `k` is not from 1 to the run's depth.
+
+    """
+    own = (whole or overview(workspace, run)).summary
+    if k is None or k == run.config.k:
+        return own
+    return replace(measurements.summary_of(workspace, run, k, curves=False, retrieved=retrieved), curves=own.curves)
 
 
 def finish(workspace: Workspace, run: Run, asked: Sequence[Question] | None = None) -> None:

@@ -144,7 +144,7 @@ def summary(run: Run, k: int | None = None) -> Summary:
 @kept(64, "Measuring")
 def _summary(run: Run, k: int) -> Summary:
     pairs = list(zip(questions(run).values(), retrieved(run).values(), strict=True))
-    return measurements.summary_of(workspace(), run, k, retrieved=pairs)
+    return overviews.summary_at(workspace(), run, k, whole=overview(run), retrieved=pairs)
 
 
 @kept(16)
@@ -155,7 +155,7 @@ def questions(run: Run) -> dict[str, Question]:
 
 def kinds(run: Run) -> dict[str, str]:
     """Return the kinds of a run's questions, by id."""
-    return {question_id: question.kind for question_id, question in questions(run).items()}
+    return overview(run).asked.kind_of
 
 
 @kept(64, also=_corpus)

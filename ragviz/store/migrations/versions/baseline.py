@@ -14,13 +14,14 @@ _TYPES: dict[str, type[sa.types.TypeEngine]] = {  # type: ignore[type-arg]
 def _table(name: str, keys: str, /, *indexes: str, unique: str = "", null: str = "", **columns: str) -> sa.Table:
     """Create a table with a primary key, indexes, and columns by their types; names are separated by blanks.
 
-    A key without a type is an identifier. Columns of `null` may be NULL.
+    A key without a type is an identifier. Columns of `null` may be NULL. SQLite keeps short rows by their key alone.
     """
     kinds = {column: _TYPES[kind]() for kind, names in columns.items() for column in names.split()}
     kinds = {key: sa.String(64) for key in keys.split() if key not in kinds} | kinds
     parts = [sa.Column(column, kind, nullable=column in null.split()) for column, kind in kinds.items()]
     only = [sa.UniqueConstraint(unique)] if unique else []
-    table = op.create_table(name, *parts, sa.PrimaryKeyConstraint(*keys.split()), *only)
+    key, with_rowid = sa.PrimaryKeyConstraint(*keys.split()), name not in ("mentions", "scores")
+    table = op.create_table(name, *parts, key, *only, sqlite_with_rowid=with_rowid)
     for words in indexes:
         op.create_index(f"ix_{name}_{words.replace(' ', '_')}", name, words.split())
     return table
