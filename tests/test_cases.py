@@ -5,7 +5,7 @@ import io
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ragviz.analysis.evaluate import breakdown, summarise
@@ -157,6 +157,7 @@ EVIDENCE = st.lists(
 ).map(tuple)
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow])  # the first input is slow on a busy machine
 @given(st.lists(st.tuples(TEXT, TEXT, EVIDENCE), min_size=1, max_size=3))
 def test_the_dataset_is_read_back_unchanged(rows):
     questions = [

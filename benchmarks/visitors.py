@@ -1,0 +1,84 @@
+"""Memory of the server for each of ten browsers on one run, and how long each waits.
+
+The runs are those of `large_run.py`. A first browser visits Results; then `--visitors` others open it at once, each
+with cookies and a session of its own, as people do. `megabytes_each` is what the server's processes grow by for each,
+`waited_s` the seconds of a clock until the last of them has its bar of outcomes and its table of questions. Prints one
+JSON line; exit code 1 above 50 MB or `--most` seconds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import large_run
+import psutil
+from dashboard import CHROMIUM, RUNS, serving
+
+MEGABYTES = 50.0
+
+
+def resident(process: psutil.Process) -> float:
+    """Return the megabytes that a process and its children hold in memory."""
+    return float(sum(each.memory_info().rss for each in (process, *process.children(recursive=True)))) / 2**20
+
+
+def main() -> None:
+    """Measure, and print one JSON line."""
+    from playwright.sync_api import Browser, Page, sync_playwright
+
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--questions", type=int, default=10_000)
+    parser.add_argument("--visitors", type=int, default=10)
+    parser.add_argument("--most", type=float, default=5.0)
+    parser.add_argument("--home", type=Path, help="a folder for the runs, which stay in it")
+    arguments = parser.parse_args()
+
+    def opened(browser: Browser, url: str) -> Page:
+        page = browser.new_context(viewport={"width": 1440, "height": 900}).new_page()
+        page.set_default_timeout(120_000)
+        page.goto(url, wait_until="commit")
+        return page
+
+    def seen(page: Page) -> None:
+        page.wait_for_selector(".rv-shares", state="attached")
+        page.wait_for_selector('[data-testid="stDataFrame"]', state="attached")
+
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        home = (arguments.home or Path(folder)).resolve() / str(arguments.questions)
+        home.mkdir(parents=True, exist_ok=True)
+        large_run.opened(home, arguments.questions, RUNS)
+        found = next(filter(None, map(shutil.which, filter(None, CHROMIUM))), None)
+        browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox", "--disable-gpu"])
+        with serving(home) as address:
+            server = next(
+                each for each in psutil.Process().children(recursive=True) if "streamlit" in " ".join(each.cmdline())
+            )
+            url = f"{address}/results?corpus=large&run={RUNS[0]}"
+            began = time.perf_counter()
+            seen(opened(browser, url))
+            first, before = time.perf_counter() - began, resident(server)
+            began = time.perf_counter()
+            pages = [opened(browser, url) for _ in range(arguments.visitors)]
+            for page in pages:
+                seen(page)
+            waited = time.perf_counter() - began
+            time.sleep(2)
+            each = (resident(server) - before) / arguments.visitors
+        browser.close()
+    print(json.dumps({
+        "benchmark": "visitors", "questions": arguments.questions, "visitors": arguments.visitors,
+        "server_megabytes": round(before), "megabytes_each": round(each, 1), "first_s": round(first, 1),
+        "waited_s": round(waited, 1), "load": round(os.getloadavg()[0], 1), "cores": os.cpu_count(),
+    }))  # fmt: skip
+    sys.exit(each > MEGABYTES or waited > arguments.most)
+
+
+if __name__ == "__main__":
+    main()
