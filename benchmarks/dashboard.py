@@ -4,12 +4,11 @@ The runs are those of `large_run.py`: judged, made up, four on the same question
 for each of `--sizes`. Each page is visited as Streamlit executes it, in a process of its own without a browser, its
 imports done. `first` is with empty caches, `again` the median of reruns, as after every click: seconds of processor
 time, which other programs on the machine lengthen less than those of a clock; `megabytes` are sent to a browser at
-first. A ratio is that of the largest size to the one before, which `--most` bounds. `imported` lists what a page must
-not load. `picture_s` are seconds of a clock from the request of the largest run until Chromium has drawn the first
-picture, the bar of outcomes: of the first visit of a server that has shown another page, and the median of later ones,
-each of a new visitor; `plotly` is the median until the first Plotly picture, and `plain` that of a page of Streamlit
-with nothing but one Plotly bar chart. `--no-browser` leaves it out. Prints one JSON line; exit code 1 when a ratio is
-past its bound, or a model library is imported. `--home FOLDER` keeps the runs for the next time.
+first. A ratio is that of the largest size to the one before. No page may import a model library. With a browser:
+seconds of a clock from the request of the largest run until Chromium has drawn the first picture, the bar of outcomes,
+the median of new visitors; `plotly` is the median until the first Plotly picture, and `plain` that of a page of
+Streamlit with nothing but one Plotly bar chart. `--no-browser` leaves it out. Prints rows for `make bench`.
+`--home FOLDER` keeps the runs for the next time.
 """
 
 from __future__ import annotations
@@ -31,6 +30,7 @@ from pathlib import Path
 from typing import Any
 
 import large_run
+import rows
 
 from ragviz.store.store import sqlite_url
 
@@ -43,7 +43,6 @@ PAGES: Mapping[str, tuple[str, dict[str, str]]] = {
     "by document": ("results", {"run": RUNS[0], "tab": "By k and document"}),
     "compare": ("compare", {"runs": ",".join(RUNS)}),
 }
-PICTURE_BOUND = 2.0
 CHROMIUM = (os.environ.get("RAGVIZ_CHROMIUM", ""), "chromium", "chromium-browser", "google-chrome")
 
 
@@ -145,12 +144,11 @@ def picture_seconds(home: Path, rounds: int) -> dict[str, float]:
 
 
 def main() -> None:
-    """Measure both sizes and the picture, and print one JSON line."""
+    """Measure every size and the picture, and print the rows."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--home", type=Path, help="a folder for the runs, which stay in it")
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
-    parser.add_argument("--most", type=float, default=3.0, help="the greatest ratio")
     parser.add_argument("--no-browser", action="store_true")
     parser.add_argument("--measure", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--size", type=int, help=argparse.SUPPRESS)
@@ -158,7 +156,6 @@ def main() -> None:
     if arguments.measure:
         print(json.dumps(measured(arguments.measure, arguments.size, arguments.rounds)))
         return
-    load = os.getloadavg()[0]
     with tempfile.TemporaryDirectory() as folder:
         homes = {count: (arguments.home or Path(folder)).resolve() / str(count) for count in arguments.sizes}
         taken = {}
@@ -166,22 +163,20 @@ def main() -> None:
             home.mkdir(parents=True, exist_ok=True)
             large_run.opened(home, count, RUNS)
             taken[count] = measured_apart(home, count, arguments.rounds)
-        small, large = (taken[count]["pages"] for count in (arguments.sizes[-2:] * 2)[-2:])
-        ratios = {
-            name: {when: round(large[name][when] / max(small[name][when], 0.01), 1) for when in ("first", "again")}
-            for name in PAGES
-        }
         picture = {} if arguments.no_browser else picture_seconds(homes[arguments.sizes[-1]], arguments.rounds)
-    imported = sorted({name for each in taken.values() for name in each["imported"]})
-    missed = [name for name, ratio in ratios.items() if max(ratio.values()) > arguments.most]
-    missed += ["picture"] if picture and picture["again"] > PICTURE_BOUND else []
-    print(json.dumps({
-        "benchmark": "dashboard", "runs_compared": len(RUNS), "rounds": arguments.rounds,
-        "seconds": {str(count): each["pages"] for count, each in taken.items()}, "ratios": ratios,
-        "imported": imported, "picture_s": picture, "missed": missed, "load_before": round(load, 1),
-        "load_after": round(os.getloadavg()[0], 1), "cores": os.cpu_count(),
-    }))  # fmt: skip
-    sys.exit(bool(missed or imported))
+    last, before = arguments.sizes[-1], (arguments.sizes[-2:] * 2)[-2]
+    for name in PAGES:
+        large, small = taken[last]["pages"][name], taken[before]["pages"][name]
+        what = f"{name}, first visit, {last:,} questions on {last:,} documents"
+        rows.row(what, large["first"], None, "s", 2.0)
+        rows.row(f"{what} ÷ that at {before:,}", large["first"], max(small["first"], 0.01), "s", 3.0)
+        rows.row(f"{what}: sent to the browser", large["megabytes"], None, "MB", 0.5)
+        rows.row(f"{name}, every other visit of {last:,}", large["again"], None, "s", 1.5)
+    if picture:
+        rows.row(f"Results of {last:,}: until the bar is drawn, by a clock", picture["again"], None, "s", 2.0)
+        rows.row("… until the first Plotly picture ÷ a bare page", picture["plotly"], picture["plain"], "s", 2.0)
+    if imported := sorted({name for each in taken.values() for name in each["imported"]}):
+        raise SystemExit(f"The pages import {', '.join(imported)}.")
 
 
 if __name__ == "__main__":

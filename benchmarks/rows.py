@@ -19,6 +19,9 @@ COMMANDS: tuple[str, ...] = (
     "ranking.py",
     "ingest.py",
     "indexing.py --without-embedder",
+    "runs.py",
+    "dashboard.py --rounds 1",
+    "visitors.py",
 )
 """The scripts of this folder with the sizes of `make bench`, which end in reasonable time."""
 

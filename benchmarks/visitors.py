@@ -1,27 +1,22 @@
 """Memory of the server for each of ten browsers on one run, and how long each waits.
 
 The runs are those of `large_run.py`. A first browser visits Results; then `--visitors` others open it at once, each
-with cookies and a session of its own, as people do. `megabytes_each` is what the server's processes grow by for each,
-`waited_s` the seconds of a clock until the last of them has its bar of outcomes and its table of questions. Prints one
-JSON line; exit code 1 above 50 MB or `--most` seconds.
+with cookies and a session of its own, as people do: what the server's processes grow by for each, and the seconds of a
+clock until the last of them has its bar of outcomes and its table of questions. Prints rows for `make bench`.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import shutil
-import sys
 import tempfile
 import time
 from pathlib import Path
 
 import large_run
 import psutil
+import rows
 from dashboard import CHROMIUM, RUNS, serving
-
-MEGABYTES = 50.0
 
 
 def resident(process: psutil.Process) -> float:
@@ -30,13 +25,12 @@ def resident(process: psutil.Process) -> float:
 
 
 def main() -> None:
-    """Measure, and print one JSON line."""
+    """Measure, and print the rows."""
     from playwright.sync_api import Browser, Page, sync_playwright
 
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--questions", type=int, default=10_000)
     parser.add_argument("--visitors", type=int, default=10)
-    parser.add_argument("--most", type=float, default=5.0)
     parser.add_argument("--home", type=Path, help="a folder for the runs, which stay in it")
     arguments = parser.parse_args()
 
@@ -72,12 +66,9 @@ def main() -> None:
             time.sleep(2)
             each = (resident(server) - before) / arguments.visitors
         browser.close()
-    print(json.dumps({
-        "benchmark": "visitors", "questions": arguments.questions, "visitors": arguments.visitors,
-        "server_megabytes": round(before), "megabytes_each": round(each, 1), "first_s": round(first, 1),
-        "waited_s": round(waited, 1), "load": round(os.getloadavg()[0], 1), "cores": os.cpu_count(),
-    }))  # fmt: skip
-    sys.exit(each > MEGABYTES or waited > arguments.most)
+    of = f"{arguments.visitors} browsers on one run of {arguments.questions:,} questions"
+    rows.row(f"{of}: memory of the server for each (it has {before:,.0f})", each, None, "MB", 50.0)
+    rows.row(f"{of}: until the last shows its page (the first by itself: {first:.1f} s)", waited, None, "s", 5.0)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from ragviz.analysis.evaluate import (
     breakdown,
     summarise,
 )
+from ragviz.analysis.sides import column
 from ragviz.cli import console
 from ragviz.core.document import Span
 from ragviz.core.question import Question
@@ -51,7 +52,12 @@ SCORES = {
 @pytest.fixture
 def parts():
     summary = summarise(RESULTS, QUESTIONS, k=3, depth=9)
-    return {(part.by, part.name): part for part in breakdown(summary, SCORES, QUESTIONS, DOCUMENTS).slices()}
+    return {
+        (part.by, part.name): part
+        for part in breakdown(
+            summary, {name: column(scores) for name, scores in SCORES.items()}, QUESTIONS, DOCUMENTS
+        ).slices()
+    }
 
 
 def test_by_hand(parts):

@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ragviz.analysis.evaluate import breakdown, summarise
+from ragviz.analysis.sides import column
 from ragviz.core.document import Chunk, Document, Span
 from ragviz.core.question import Question
 from ragviz.core.ranking import Ranking, Retrieved
@@ -95,7 +96,12 @@ def run_cases():
 @pytest.fixture
 def slices():
     summary = summarise(RESULTS, QUESTIONS, k=2, depth=3)
-    return breakdown(summary, SCORES, QUESTIONS, {q.id: documents_of(q, NAMES) for q in QUESTIONS}).slices()
+    return breakdown(
+        summary,
+        {name: column(scores) for name, scores in SCORES.items()},
+        QUESTIONS,
+        {q.id: documents_of(q, NAMES) for q in QUESTIONS},
+    ).slices()
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from typing import Any, Literal, cast, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from ragviz.analysis.sides import STATUSES, Column
 from ragviz.core.call import Estimate
 from ragviz.core.question import Question, QuestionKind
 from ragviz.core.ranking import Retrieved
@@ -174,7 +175,7 @@ class Scored:
         return without_words(self.statuses)
 
 
-STATUSES = {
+STATUS_WORDS = {
     "ok": "scored", "not_applicable": "not applicable", "no_answer": "abstained", "judge_error": "judge error",
     "skipped": "skipped",
 }  # fmt: skip
@@ -189,10 +190,10 @@ def without_words(statuses: Mapping[str, int]) -> str:
     """
     counts = [(status, n) for status, n in statuses.items() if status != "ok" and n]
     plural = {status: "s" if status == "judge_error" and n > 1 else "" for status, n in counts}
-    said = [f"{n:,} {STATUSES[status]}{plural[status]}" for status, n in counts if status != "not_applicable"]
+    said = [f"{n:,} {STATUS_WORDS[status]}{plural[status]}" for status, n in counts if status != "not_applicable"]
     apart = statuses.get("not_applicable", 0)
     others = f"{'of the others ' if apart else ''}{', '.join(said)}" if said else ""
-    return ", ".join(filter(None, [f"{apart:,} {STATUSES['not_applicable']}" if apart else "", others]))
+    return ", ".join(filter(None, [f"{apart:,} {STATUS_WORDS['not_applicable']}" if apart else "", others]))
 
 
 def summarise_scores(
@@ -257,13 +258,14 @@ def part_title(part: Slice) -> str:
 class Breakdown:
     """The parts of a run's questions, and what is measured of each question: a part's means are computed when asked.
 
-    `parts` are (part, name, rows of its questions). `values` (questions, metrics) are NaN for none; `statuses` maps the
-    metrics to the status of each row that has one; `missed` (questions,) are those ranked and not found to the depth.
+    `parts` are (part, name, rows of its questions). `values` (questions, metrics) are NaN for none, `statuses` are
+    places in `sides.STATUSES`, -1 for none; `missed` (questions,) are those ranked and not found to the depth.
     """
 
     parts: tuple[tuple[Part, str, Sequence[int]], ...]
+    metrics: tuple[str, ...]
     values: Floats
-    statuses: Mapping[str, Mapping[int, str]]
+    statuses: NDArray[np.int8]
     missed: NDArray[np.bool_]
     clusters: Clusters
     seed: int
@@ -276,9 +278,10 @@ class Breakdown:
         found = []
         for by, name, rows in self.parts[first:end]:
             means = _estimates(self.values[rows], self.clusters.take(rows), self.seed)
+            statuses = [[STATUSES[at] for at in column if at >= 0] for column in self.statuses[rows].T.tolist()]
             metrics = {
-                metric: Scored(estimate, Counter(column[row] for row in rows if row in column))
-                for (metric, column), estimate in zip(self.statuses.items(), means, strict=True)
+                metric: Scored(estimate, Counter(own))
+                for metric, own, estimate in zip(self.metrics, statuses, means, strict=True)
             }
             found.append(Slice(by, name, len(rows), int(self.missed[rows].sum()), metrics))
         return found
@@ -286,7 +289,7 @@ class Breakdown:
 
 def breakdown(
     summary: Summary,
-    scores: Mapping[str, Mapping[str, Score]],
+    answers: Mapping[str, Column],
     questions: Sequence[Question],
     documents: Mapping[str, Sequence[str]],
     *,
@@ -296,13 +299,14 @@ def breakdown(
 ) -> Breakdown:
     """Divide all questions by kind, type, style and document; with `names` only these metrics, with `by` these parts.
 
-    `scores` are those of answers, by metric and question id; `documents` names those that hold the evidence of each
+    `answers` are their scores by metric; `documents` names those that hold the evidence of each
     question: a question with evidence in two counts in both, one without evidence in none. One without a type is in no
     part by type, so with the style. Kinds, types and styles come in the order in which they are declared, documents by
     the mean of recall, the worst first, then by name.
     """
-    values, statuses = _values(summary, scores, questions)
-    kept = [column for column, name in enumerate(statuses) if names is None or name in names]
+    values, statuses = _values(summary, answers, questions)
+    labels = (*summary.scores, *answers)
+    kept = [column for column, name in enumerate(labels) if names is None or name in names]
     rows = {question.id: row for row, question in enumerate(questions)}
     missed = np.zeros(len(questions), dtype=np.bool_)
     missed[[rows[question_id] for question_id in summary.question_ids]] = summary.ranks == 0
@@ -318,8 +322,9 @@ def breakdown(
         parts += [("document", *each) for each in _by_document(summary, questions, documents)]
     return Breakdown(
         tuple(parts),
+        tuple(labels[column] for column in kept),
         values[:, kept],
-        {name: column for place, (name, column) in enumerate(statuses.items()) if place in kept},
+        statuses[:, kept],
         missed,
         document_clusters(questions),
         seed,
@@ -345,21 +350,20 @@ def _by_document(
 
 
 def _values(
-    summary: Summary, scores: Mapping[str, Mapping[str, Score]], questions: Sequence[Question]
-) -> tuple[Floats, dict[str, Mapping[int, str]]]:
-    """Return every metric's values, (questions, metrics), NaN for none; and by metric the status of each row."""
+    summary: Summary, answers: Mapping[str, Column], questions: Sequence[Question]
+) -> tuple[Floats, NDArray[np.int8]]:
+    """Return every metric's values, NaN for none, and statuses as `Breakdown` has them: (questions, metrics) each."""
     rows = {question.id: row for row, question in enumerate(questions)}
+    shape = len(questions), len(summary.scores) + len(answers)
+    values, statuses = np.full(shape, np.nan), np.full(shape, -1, dtype=np.int8)
+    statuses[:, : len(summary.scores)] = STATUSES.index("not_applicable")
     ranked = [rows[question_id] for question_id in summary.question_ids]
-    of_ranked = dict.fromkeys(rows.values(), "not_applicable") | dict.fromkeys(ranked, "ok")
-    values = np.full((len(questions), len(summary.scores) + len(scores)), np.nan)
-    statuses: dict[str, Mapping[int, str]] = {}
-    for column, (name, numbers) in enumerate(summary.scores.items()):
-        values[ranked, column] = numbers
-        statuses[name] = of_ranked
-    for column, (name, by_question) in enumerate(scores.items(), start=len(summary.scores)):
-        by_row = {rows[question_id]: score for question_id, score in by_question.items() if question_id in rows}
-        values[list(by_row), column] = [np.nan if each.value is None else each.value for each in by_row.values()]
-        statuses[name] = {row: score.status for row, score in by_row.items()}
+    for place, numbers in enumerate(summary.scores.values()):
+        values[ranked, place], statuses[ranked, place] = numbers, STATUSES.index("ok")
+    for place, column in enumerate(answers.values(), start=len(summary.scores)):
+        own = [(rows[i], at) for at, i in enumerate(column.question_ids) if i in rows]
+        at_rows, taken = [row for row, _ in own], [at for _, at in own]
+        values[at_rows, place], statuses[at_rows, place] = column.values[taken], column.statuses[taken]
     return values, statuses
 
 

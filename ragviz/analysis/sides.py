@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ragviz.analysis import differing
 from ragviz.core.document import Evidence
 from ragviz.core.ranking import Retrieved
-from ragviz.core.score import Score
+from ragviz.core.score import Score, ScoreStatus
 from ragviz.metrics import rank_metrics
 from ragviz.metrics.characters import measure_characters
 from ragviz.metrics.rank_metrics import Floats
@@ -51,21 +51,42 @@ def measured(
 class Column:
     """The scores of a run's answers by one metric: `values`, (n,), NaN where a question has a reason instead.
 
-    `versions` are those by which values were measured. `applicable`, (n,), is false where the metric does not apply.
+    `versions` are those by which values were measured. `statuses`, (n,), are places in `STATUSES`.
     """
 
     question_ids: tuple[str, ...]
     values: Floats
     versions: tuple[str, ...]
-    applicable: NDArray[np.bool_]
+    statuses: NDArray[np.int8]
+
+    @property
+    def applicable(self) -> NDArray[np.bool_]:
+        """Where the metric applies, (n,)."""
+        return np.asarray(self.statuses != STATUSES.index("not_applicable"))
+
+    @property
+    def known(self) -> dict[str, float]:
+        """The values by question id, of the questions that have one."""
+        rows = np.flatnonzero(np.isfinite(self.values))
+        return {
+            self.question_ids[row]: value for row, value in zip(rows.tolist(), self.values[rows].tolist(), strict=True)
+        }
+
+    def of_status(self, status: ScoreStatus) -> set[str]:
+        """Return the ids of the questions with a status."""
+        return {self.question_ids[row] for row in np.flatnonzero(self.statuses == STATUSES.index(status)).tolist()}
+
+
+STATUSES: tuple[ScoreStatus, ...] = get_args(ScoreStatus)
 
 
 def column(by_question: Mapping[str, Score]) -> Column:
     """Return the scores of one metric, by question id, as a column."""
     values = [np.nan if score.value is None else score.value for score in by_question.values()]
     used = {score.version for score in by_question.values() if score.value is not None}
-    applicable = np.array([score.status != "not_applicable" for score in by_question.values()], dtype=np.bool_)
-    return Column(tuple(by_question), np.array(values, dtype=np.float64), tuple(sorted(used)), applicable)
+    place = {status: place for place, status in enumerate(STATUSES)}
+    statuses = np.array([place[score.status] for score in by_question.values()], dtype=np.int8)
+    return Column(tuple(by_question), np.array(values, dtype=np.float64), tuple(sorted(used)), statuses)
 
 
 def shared(asked: Sequence[tuple[str, ...]]) -> tuple[tuple[str, ...], list[NDArray[np.int64]]]:

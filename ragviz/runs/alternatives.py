@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
@@ -18,7 +18,7 @@ from ragviz.models.requests import dollars
 from ragviz.retrieval import rerankers, search
 from ragviz.retrieval.retrievers import offered
 from ragviz.runs import measurements
-from ragviz.store.schema import corpus_hash, questions_hash
+from ragviz.store.schema import StoredQuestion, corpus_hash, questions_hash
 from ragviz.text.counts import counted
 from ragviz.workspace import Workspace
 
@@ -142,16 +142,16 @@ def whole_name(workspace: Workspace, name: str) -> str:
     return f"{name}:{workspace.settings.model}" if spec is not None and spec.asks and ":" not in name else name
 
 
-def asked_by(asked: Iterable[Question], now: Iterable[Question]) -> tuple[Question, ...]:
-    """Return the questions of a run with evidence, that as it is `now` where their set still has them."""
-    of_set = {question.id: question for question in now}
-    return tuple(
-        replace(question, evidence=new.evidence)
-        if (new := of_set.get(question.id)) is not None and new.query == question.query and new.evidence
-        else question
-        for question in asked
-        if question.evidence
-    )
+def asked_by(workspace: Workspace, current: Run, asked: Mapping[str, StoredQuestion]) -> tuple[Question, ...]:
+    """Return the questions of a run with evidence, that as it is now where their set still has them."""
+    question_set = workspace.store.sets.find(current.config.questions)
+    now = workspace.store.questions.decoded(question_set.id, asked) if question_set else {}
+    questions = []
+    for question in [each.question for each in asked.values() if each.question.evidence]:
+        new = now[question.id].question if question.id in now else question
+        is_moved = new is not question and new.query == question.query and new.evidence
+        questions.append(replace(question, evidence=new.evidence) if is_moved else question)
+    return tuple(questions)
 
 
 def check(current: Run, k: int | None = None) -> None:
@@ -178,11 +178,9 @@ def changes_of(
 
     """
     check(current)
-    config, store = current.config, workspace.store
+    config = current.config
     if asked is None:
-        question_set = store.sets.find(config.questions)
-        now = store.questions.all(question_set.id) if question_set else ()
-        asked = asked_by(store.rankings.questions(current.id), now)
+        asked = asked_by(workspace, current, workspace.store.rankings.decoded(current.id))
     scene = _scene(workspace, current, asked)
     own = scene.own
     changes: list[Change] = []

@@ -55,8 +55,8 @@ def breakdown_of(
     questions, names = workspace.store.rankings.questions(current.id), measurements.document_names(workspace, current)
     documents = {question.id: interchange.documents_of(question, names) for question in questions}
     summary = overviews.summary_at(workspace, current, k)
-    scores = measurements.scores_of(workspace, current)
-    divided = evaluate.breakdown(summary, scores, questions, documents, seed=current.config.seed, names=metrics, by=by)
+    answers = overviews.overview(workspace, current).scores
+    divided = evaluate.breakdown(summary, answers, questions, documents, seed=current.config.seed, names=metrics, by=by)
     return divided.slices()
 
 

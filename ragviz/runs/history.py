@@ -102,5 +102,5 @@ def _columns(run: Run, overview: Overview) -> dict[str, Column]:
     ids, recall = overview.summary.question_ids, overview.summary.scores.get(label("recall", run.config.k))
     of_rankings = {}
     if recall is not None and len(recall):
-        of_rankings = {"recall": Column(ids, recall, (), np.ones(len(ids), dtype=np.bool_))}
+        of_rankings = {"recall": Column(ids, recall, (), np.zeros(len(ids), dtype=np.int8))}
     return of_rankings | dict(overview.answers)

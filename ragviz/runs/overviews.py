@@ -71,6 +71,11 @@ class Overview:
     answers: Mapping[str, Column]
     seconds: float | None = None
 
+    @property
+    def scores(self) -> dict[str, Column]:
+        """The scores of the answers by the metrics of ragviz, in their order."""
+        return {name: self.answers[name] for name in self.judgement.metrics}
+
 
 def computed(workspace: Workspace, current: Run, asked: Sequence[Question] | None = None) -> Overview:
     """Compute the overview of a run from everything that is stored of it, and the questions that it `asked`."""

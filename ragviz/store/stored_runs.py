@@ -442,9 +442,16 @@ class StoredRankings(Repository):
 
     def questions(self, run_id: str) -> list[Question]:
         """Return a run's questions as they were asked, in order."""
+        return [stored.question for stored in self.decoded(run_id).values()]
+
+    def decoded(self, run_id: str) -> dict[str, schema.StoredQuestion]:
+        """Return a run's questions by id, in order, as `StoredQuestions.decoded` takes those that it knows."""
         table = schema.results.c
-        rows = self._rows(sa.select(table.question).where(table.run_id == run_id).order_by(table.position))
-        return [schema.question_from_json(row.question) for row in rows]
+        query = sa.select(table.question_id, table.question).where(table.run_id == run_id).order_by(table.position)
+        return {
+            row.question_id: schema.StoredQuestion(row.question, "", schema.question_from_json(row.question))
+            for row in self._rows(query)
+        }
 
 
 def chunk_ids(connection: Connection, run_id: str, first: int = 0) -> list[str]:

@@ -19,6 +19,7 @@ from ragviz.analysis.evaluate import Band, Breakdown, Summary
 from ragviz.analysis.pooled import Pooled
 from ragviz.analysis.rescue import Rescue
 from ragviz.analysis.run_verdict import Losses
+from ragviz.analysis.sides import Column
 from ragviz.core.configuration import IndexInfo, Run
 from ragviz.core.document import Corpus
 from ragviz.core.experiment import Experiment
@@ -150,7 +151,12 @@ def _summary(run: Run, k: int) -> Summary:
 @kept(16)
 def questions(run: Run) -> dict[str, Question]:
     """Return every question of a run, by id, in order."""
-    return {question.id: question for question in workspace().store.rankings.questions(run.id)}
+    return {question_id: stored.question for question_id, stored in _decoded(run).items()}
+
+
+@kept(16)
+def _decoded(run: Run) -> dict[str, StoredQuestion]:
+    return workspace().store.rankings.decoded(run.id)
 
 
 def kinds(run: Run) -> dict[str, str]:
@@ -171,10 +177,9 @@ def documents_of(run: Run) -> dict[str, Sequence[str]]:
 @kept(64, "Measuring by kind and document", also=_corpus)
 def breakdown(run: Run, k: int, by: tuple[evaluate.Part, ...], names: tuple[str, ...] | None = None) -> Breakdown:
     """Divide a run at `k` into the parts `by`: of the metrics `names` ("recall@3", "faithfulness"), or all."""
-    shown = [name for name in judgement(run).metrics if names is None or name in names]
     return evaluate.breakdown(
         summary(run, k),
-        {name: scores(run, name) for name in shown},
+        overview(run).scores,
         list(questions(run).values()),
         documents_of(run),
         seed=run.config.seed,
@@ -214,10 +219,9 @@ def evaluated_to(run: Run, question_id: str) -> EvaluatedAnswer | None:
     return opened.store.judgements.all(run.id, [question_id], keys=opened.settings.keys).get(question_id)
 
 
-@kept(64)
-def scores(run: Run, metric: str) -> dict[str, Score]:
-    """Return the scores of a run's answers by a metric, by question id."""
-    return measurements.scores_of(workspace(), run, metrics=[metric]).get(metric, {})
+def scores(run: Run, metric: str) -> Column:
+    """Return the scores of a run's answers by a metric."""
+    return overview(run).answers[metric]
 
 
 @kept(256)
@@ -336,9 +340,7 @@ def _changes(run: Run) -> alternatives.Changes:
 
 @kept(16, also=lambda run: (run.config.questions,))
 def _asked(run: Run) -> tuple[Question, ...]:
-    question_set = workspace().store.sets.find(run.config.questions)
-    now = questions_in(question_set) if question_set else ()
-    return alternatives.asked_by(questions(run).values(), now)
+    return alternatives.asked_by(workspace(), run, _decoded(run))
 
 
 @kept(16, "Reading the other runs", also=_replayed_with)

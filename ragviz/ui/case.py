@@ -312,7 +312,7 @@ def _score_row(score: Score, evaluated: EvaluatedAnswer | None) -> str:
     computed = f"Computed from: {steps} (see the tab Judge calls)." if steps else ""
     more = [metric.explanation, *filter(None, (computed,)), f"Version {score.version}."]
     why = score.reason or (reason(score.metric, evaluated) if evaluated and score.value is not None else "")
-    return measure(metric.title, score.value, evaluate.STATUSES[score.status], why, more)
+    return measure(metric.title, score.value, evaluate.STATUS_WORDS[score.status], why, more)
 
 
 def reason(name: str, evaluated: EvaluatedAnswer) -> str:

@@ -113,7 +113,8 @@ def question_rows(run: Run, k: int) -> pd.DataFrame:
 @cache.kept(32, also=lambda run, *_: (run.corpus_id,))
 def _question_rows(run: Run, k: int, metric: str) -> pd.DataFrame:
     measured, questions, documents = cache.summary(run, k), cache.questions(run), cache.documents_of(run)
-    scores = cache.scores(run, metric) if metric else {}
+    column = cache.scores(run, metric) if metric else None
+    scores = column.known if column else {}
     ids = list(questions) if run.knows.answers else list(measured.question_ids)
     places = {question_id: place for place, question_id in enumerate(measured.question_ids)}
     ranks = [int(measured.ranks[places[i]]) if i in places else None for i in ids]
@@ -131,14 +132,12 @@ def _question_rows(run: Run, k: int, metric: str) -> pd.DataFrame:
     rows[f"Recall@{k}"] = [float(recall[places[i]]) if recall is not None and i in places else None for i in ids]
     rows["Evidence in"] = [questions[i].kind for i in ids]
     rows["Id"] = ids
-    if metric:
+    if column:
         title, statuses = ANSWER_METRICS[metric].title, cache.judgement(run).statuses
-        in_order = [scores.get(question_id) for question_id in ids]
-        values = [None if score is None else score.value for score in in_order]
-        rows.insert(1, title, pd.Series(values, dtype=float))
+        rows.insert(1, title, pd.Series([scores.get(i) for i in ids], dtype=float))
         words = [abstention.STATUSES[statuses[i]] if i in statuses else "not yet answered" for i in ids]
-        failed = [score is not None and score.status == "judge_error" for score in in_order]
-        said = [f"{word}, judge error" if fails else word for word, fails in zip(words, failed, strict=True)]
+        failed = column.of_status("judge_error")
+        said = [f"{word}, judge error" if i in failed else word for i, word in zip(ids, words, strict=True)]
         rows.insert(len(rows.columns) - 4, "Answer", said)
     for title, named in (("Type", [questions[i].type for i in ids]), ("Style", [questions[i].style for i in ids])):
         if any(named):
@@ -146,7 +145,7 @@ def _question_rows(run: Run, k: int, metric: str) -> pd.DataFrame:
     order = diagnose.worst_first(
         ids,
         causes,
-        {question_id: score.value for question_id, score in scores.items()},
+        scores,
         dict(zip(ids, ranks, strict=True)),
         higher_is_better=not metric or ANSWER_METRICS[metric].higher_is_better,
     )

@@ -158,7 +158,7 @@ def score_distribution(run: Run, judgement: judgements.Judgement, key: str) -> N
                 format_func=lambda name: ANSWER_METRICS[name].title,
                 **address.shows("metric-shown", name, lambda name: {"metric": name, "score": None}),
             )  # fmt: skip
-    values = np.array([s.value for s in cache.scores(run, name).values() if s.value is not None])
+    values = np.array([*cache.scores(run, name).known.values()])
     if len(values):
         bars = f"spread-{name}-{key}"
 
@@ -186,15 +186,15 @@ def score_distribution(run: Run, judgement: judgements.Judgement, key: str) -> N
 def completeness_against_conciseness(run: Run, pair: tuple[str, str], key: str) -> None:
     """Each answer by its completeness and conciseness (factual precision); a click opens the question."""
     heading.section("Completeness against conciseness")
-    first, second = (cache.scores(run, name) for name in pair)
-    ids = [i for i in first if i in second and first[i].value is not None and second[i].value is not None]
+    first, second = (cache.scores(run, name).known for name in pair)
+    ids = [i for i in first if i in second]
     points = f"quadrants-{key}"
 
     def point_clicked() -> None:
         if place := figure.clicked(st.session_state[points]):
             st.session_state["open-question"] = ids[place[0]]
 
-    x, y = (np.array([scores[i].value for i in ids], dtype=float) for scores in (first, second))
+    x, y = (np.array([scores[i] for i in ids], dtype=float) for scores in (first, second))
     questions = cache.questions(run)
     figure.draw(plots.quarters(x, y, [questions[i].text for i in ids]), points, on_select=point_clicked)
     st.caption(
