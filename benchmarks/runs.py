@@ -130,10 +130,10 @@ def measured(folder: Path, count: int, rounds: int) -> None:
         rows.row(what, min(ours), min(theirs), "s", 2.0)
     with sqlite3.connect(folder / "ragviz.db") as connection:
         size, stored = connection.execute(
-            "SELECT (SELECT sum(pgsize) FROM dbstat WHERE name IN ('results', 'run_chunks', 'summaries')), "
+            "SELECT (SELECT sum(pgsize) FROM dbstat WHERE name IN ('results', 'run_chunks')), "
             "(SELECT count(*) FROM results)"
         ).fetchone()
-    rows.row(f"a stored question of a run of {count:,}", size / stored, None, "bytes", 1000)
+    rows.row(f"a stored question of a run of {count:,}, its ranking and evidence", size / stored, None, "bytes", 1000)
 
 
 def main() -> None:

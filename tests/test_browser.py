@@ -16,7 +16,6 @@ import subprocess
 import sys
 import time
 import urllib.request
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -443,7 +442,7 @@ def rich(server: Server, measured: dict[str, Any]) -> str:
         (tuple(ClaimVerdict("absent") for _ in chunks), by_last), (by_last,),
         (ClaimVerdict("absent"), ClaimVerdict("supported", 40)), (ClaimVerdict("supported", 1),),
     )  # fmt: skip
-    longer = zlib.compress(schema.question_to_json(replace(question, answer=reference)).encode())
+    longer = schema.Compressed().process_bind_param(schema.question_to_json(replace(question, answer=reference)), None)
     with sqlite3.connect(server.home / "ragviz.db") as database:  # the store never changes what a run asked
         database.execute(
             "UPDATE results SET question = ? WHERE run_id = ? AND question_id = ?", (longer, run.id, question.id)

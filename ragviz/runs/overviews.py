@@ -285,7 +285,7 @@ def summary_at(
 def finish(workspace: Workspace, run: Run, asked: Sequence[Question] | None = None) -> None:
     """Mark a run as done, and store its summary and its overview; its questions are read unless `asked` holds them."""
     workspace.store.runs.set_status(run.id, "done")
-    _stored(workspace, run, asked)
+    _stored(workspace, workspace.store.runs.get(run.id), asked)  # with what was noted while it was made
 
 
 def _stored(workspace: Workspace, run: Run, asked: Sequence[Question] | None = None) -> tuple[RunSummary, Overview]:
