@@ -52,7 +52,7 @@ def contents_of(
     return Contents(
         len(read.subjects),
         len(read.documents),
-        tuple(area.name for area in read.documents if not area.questions),
+        tuple(name for name, count in read.documents.items() if not count),
         index.chunks if index is not None and read.index else 0,
         len({chunk_id for subject in read.subjects for chunk_id in subject.gold_chunks}),
         dict(Counter(subject.question.type for subject in read.subjects)),

@@ -19,7 +19,7 @@ from ragviz.workspace import Workspace
 
 FACT = "health"
 """Name of the set fact that keeps the newest examination."""
-VERSION = 15
+VERSION = 16
 """Version of the checks: raise it when one of them finds other questions of the same set."""
 QUICK = (500, 3_000)
 """Questions and chunks up to which all checks take a few seconds."""

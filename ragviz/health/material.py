@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -9,7 +10,7 @@ from typing import Any
 
 from ragviz.analysis import pooled
 from ragviz.core.configuration import IndexInfo, Run
-from ragviz.core.document import Document, DocumentInfo, Span
+from ragviz.core.document import Document, Span
 from ragviz.core.errors import ServiceError, UsageError
 from ragviz.core.question import Question
 from ragviz.core.question_set import QuestionSet
@@ -87,20 +88,12 @@ class ClosedBook:
     right: Mapping[str, bool]
 
 
-@dataclass(frozen=True, slots=True)
-class Area:
-    """A document: its name, its length in letters, and the ids of the questions about it."""
-
-    name: str
-    letters: int
-    questions: tuple[str, ...]
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Material:
     """What the checks read. Questions that are rejected or in quarantine are not looked at, but for `set_aside`.
 
-    `set_aside` are the questions that are in quarantine because their evidence is gone.
+    `set_aside` are the questions that are in quarantine because their evidence is gone. `documents` counts the
+    questions about each document, by its name; one about several counts in each.
     `lexical` are the first chunks of BM25 for each question, by id, empty without an index. `verdicts` are pooled ones,
     by question id. `judged` says by run of which answers a judge found all claims in the passages, by question.
     """
@@ -113,7 +106,7 @@ class Material:
     closed: tuple[ClosedBook, ...] = ()
     judged: Mapping[str, Mapping[str, bool]] = field(default_factory=dict)
     verdicts: Mapping[str, pooled.Verdicts] = field(default_factory=dict)
-    documents: tuple[Area, ...] = ()
+    documents: Mapping[str, int] = field(default_factory=dict)
     set_aside: tuple[Question, ...] = ()
 
 
@@ -151,7 +144,6 @@ def read_material(
     store = workspace.store
     every = store.questions.all(question_set.id)
     questions = [question for question in every if question.asked]
-    documents = [d for d in store.documents.all(question_set.corpus_id) if d.status == "ok"]
     progress(0, None, "", "Reading the questions")
     cuts = store.indexes.cuts(index.build, index.documents) if index is not None and index.build else {}
     golds = [gold for gold, _ in contexts.gold_of(workspace, index, questions, cuts)] if index and cuts else None
@@ -172,6 +164,8 @@ def read_material(
     weights = chunk_weights(workspace, question_set.corpus_id, cuts, progress=progress)
     runs = runs_of(workspace, question_set)
     lexical = _searched(workspace, index, subjects, progress) if index is not None and cuts else {}
+    spans = [{s.document_id for group in q.evidence for s in group if not s.stale} for q in questions]
+    about = Counter(document_id for each in spans for document_id in each)
     progress(0, None, "", "Reading the runs")
     return Material(
         tuple(subjects),
@@ -182,7 +176,7 @@ def read_material(
         tuple(_closed_book(workspace, runs)),
         _supported(workspace, runs),
         measurements.of_questions(workspace, runs[0], questions)[1] if runs else {},
-        _areas(documents, questions),
+        {d.name: about[d.id] for d in store.documents.all(question_set.corpus_id) if d.status == "ok"},
         tuple(question for question in every if staleness.is_set_aside(question)),
     )
 
@@ -292,17 +286,3 @@ def _supported(workspace: Workspace, runs: Sequence[Run]) -> dict[str, dict[str,
         name: {i: score.value == 1 for i, score in scores.items() if score.value is not None}
         for name, scores in values.items()
     }
-
-
-def _areas(documents: Sequence[DocumentInfo], questions: Sequence[Question]) -> tuple[Area, ...]:
-    """Return documents with the questions about each; one about several counts in each."""
-    about: dict[str, dict[str, None]] = {}
-    for question in questions:
-        for span in (span for group in question.evidence for span in group if not span.stale):
-            about.setdefault(span.document_id, {})[question.id] = None
-    return tuple(Area(d.name, letters(d.language) * d.characters, tuple(about.get(d.id, ()))) for d in documents)
-
-
-def letters(of: str) -> int:
-    """Return how many letters of an alphabet say as much as one character of a language: an ideograph three."""
-    return 3 if of in ("zh", "ja") else 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ragviz.generation import rejection
-from ragviz.health import balance, duplicates, outcome_checks, word_checks
+from ragviz.health import duplicates, outcome_checks, word_checks
 from ragviz.health.finding import Check
 
 _ALL = (
@@ -65,14 +65,6 @@ _ALL = (
         f"{outcome_checks.LEAST_RUNS} runs that rank in different ways.",
         outcome_checks.separates_nothing,
         of_outcomes=True,
-    ),
-    Check(
-        "unbalanced",
-        "Too many about one document",
-        "A few documents decide the score. Listed are the questions beyond what chance allows.",
-        "More than chance gives (Poisson, 5 % for all documents together) where questions fall by the square root of "
-        "lengths.",
-        balance.unbalanced,
     ),
     Check(
         "stale",

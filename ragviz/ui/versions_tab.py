@@ -105,13 +105,15 @@ def _compare(question_set: QuestionSet, asked_by: dict[int, list[str]]) -> None:
         sides = [[f"{c['field']}: {versions.value_words(c['field'], c[side])}" for c in changes] for side in SIDES]
         texts = dict(zip(("Before", "After"), map("; ".join, sides), strict=True))
         rows.append({"Question": each.question.text, "What": ", ".join(each.what), **texts, "Id": each.question.id})
+    frame = pd.DataFrame(rows)
+    is_told = bool(frame[["Before", "After"]].any(axis=None))  # not of questions that were added or removed
     table.draw(
-        pd.DataFrame(rows),
+        frame if is_told else frame.drop(columns=["Before", "After"]),
         "version-differences",
         alt="Questions that differ",
         above=f"{wording.counted(len(found), 'question')} differ{'s' if len(found) == 1 else ''}",
         file=f"{question_set.name}-{older}-{newer}",
-        columns={"Question": 300, "What": 110, "Before": 320, "After": 320},
+        columns={"Question": 300 if is_told else 700, "What": 110, "Before": 250, "After": 250},
         most=6,
-        lines=4,
+        lines=4 if is_told else 1,
     )
