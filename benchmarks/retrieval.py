@@ -33,10 +33,12 @@ from rows import row
 from ragviz.backends.elastic_requests import chunk_source, knn_body
 from ragviz.backends.exact import MOST_QUERIES, SCORE_BYTES
 from ragviz.backends.protocol import Index
+from ragviz.core.configuration import IndexConfig
 from ragviz.core.document import Chunk
 from ragviz.core.ranking import Ranking
+from ragviz.core.settings import Settings
 from ragviz.models.vectors import Vectors
-from ragviz.workspace import open_index
+from ragviz.workspace import Workspace
 
 TOOL = Path(__file__).resolve().parents[1] / "tools" / "elasticsearch" / "run.py"
 WINDOW = 1024
@@ -108,7 +110,7 @@ def measure_local(
 ) -> list[Ranking]:
     """Print the row of the local index against NumPy; return the rankings, the ground truth for the others."""
     with tempfile.TemporaryDirectory() as folder:
-        index = open_index("benchmark", "local", folder=Path(folder))
+        index = Workspace(Settings(_env_file=None, home=Path(folder))).open_index("benchmark", IndexConfig())
         fill(index, chunks, vectors)
         rankings = index.knn(queries, depth)
         seconds, bare = medians(rounds, lambda: index.knn(queries, depth), lambda: bare_numpy(vectors, queries, depth))
@@ -186,7 +188,8 @@ def measure_elasticsearch(
     from elasticsearch import Elasticsearch
 
     client = Elasticsearch(url, request_timeout=300)
-    index: Any = open_index(f"benchmark {secrets.token_hex(4)}", "elasticsearch", folder=Path(), url=url)
+    workspace = Workspace(Settings(_env_file=None, elasticsearch_url=url))
+    index: Any = workspace.open_index(f"benchmark {secrets.token_hex(4)}", IndexConfig(backend="elasticsearch"))
     try:
         few = slice(0, options.chunks // 20)
         for _ in range(options.rounds):

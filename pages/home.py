@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 import streamlit as st
 
-from ragviz import sample
+from ragviz import connections, sample
 from ragviz.core.configuration import Run
 from ragviz.core.document import Corpus
 from ragviz.metrics.registry import METRICS
@@ -219,7 +219,7 @@ def recent() -> None:
 @st.cache_data(ttl=20, show_spinner=False)
 def checks(*configured: str) -> list[tuple[str, str, str, str]]:
     """Return the status of what is configured, cached for twenty seconds: checking a server that is down is slow."""
-    return [(check.name, check.status, check.detail, check.fix) for check in cache.workspace().checks()]
+    return [(check.name, check.status, check.detail, check.fix) for check in connections.checks(cache.workspace())]
 
 
 STATUS = {"works": ":blue[●]", "optional": ":gray[○]", "broken": ":orange[▲]"}

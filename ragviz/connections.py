@@ -1,12 +1,15 @@
-"""Connections, tested by real calls: the store, the search server, the embedder, the model endpoint."""
+"""What is configured, and whether it answers: the store, the search server, the embedder, the model endpoint."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from ragviz.backends import elastic_server
+from ragviz.core import addresses
+from ragviz.core.configuration import REMOTE
 from ragviz.core.errors import RagvizError, UsageError
 from ragviz.models.requests import Support
 from ragviz.workspace import Workspace
@@ -88,3 +91,52 @@ def tried(workspace: Workspace, part: str) -> Tried:
     except RagvizError as error:
         detail, ok = str(error), False
     return Tried(part, ok, detail, time.perf_counter() - started)
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One line of the home page's system status; `fix` is what to do when it is broken, or what could be connected.
+
+    "optional" is what is not configured and not needed.
+    """
+
+    name: str
+    status: Literal["works", "optional", "broken"]
+    detail: str
+    fix: str = ""
+
+
+def checks(workspace: Workspace) -> list[Check]:
+    """Check what works, without loading a model or asking one; takes at most a few seconds."""
+    url = workspace.settings.elasticsearch_url
+    return [
+        _checked("Store", lambda: workspace.store.address, "Check RAGVIZ_HOME and RAGVIZ_DATABASE_URL."),
+        _checked("Index", lambda: index(workspace), "Start the server, or correct ELASTICSEARCH_URL." if url else ""),
+        _checked("Embedder", lambda: _embedder_detail(workspace), "Set RAGVIZ_EMBEDDER to a model's name or folder."),
+        _model_check(workspace),
+    ]
+
+
+def _checked(name: str, look: Callable[[], str], fix: str) -> Check:
+    try:
+        return Check(name, "works", look())
+    except RagvizError as error:
+        return Check(name, "broken", str(error), fix)
+
+
+def _embedder_detail(workspace: Workspace) -> str:
+    from ragviz.models import tokenizer
+
+    name = workspace.settings.embedder
+    if name.startswith(REMOTE):
+        return f"{name} at the model endpoint"
+    return f"{name}, reads {tokenizer.text_tokens_of(name) or 'any number of'} tokens of a passage"
+
+
+def _model_check(workspace: Workspace) -> Check:
+    settings = workspace.settings
+    if not settings.model_configured:
+        fix = "Set OPENAI_API_KEY or OPENAI_BASE_URL for questions, answers and verdicts by a model."
+        return Check("Model", "optional", "not configured; questions and answers are extractive", fix)
+    where = addresses.shown(settings.openai_base_url or "") or "the OpenAI API"
+    return Check("Model", "works", f"{settings.model} at {where}", "Test it on the settings page.")

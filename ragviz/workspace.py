@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING
 
 from ragviz.core import addresses
 from ragviz.core.configuration import NO_EMBEDDER, REMOTE, Backend, IndexConfig, IndexInfo
-from ragviz.core.errors import RagvizError, UsageError
+from ragviz.core.errors import UsageError
 from ragviz.core.settings import Settings, settings
 from ragviz.core.stopping import Progress, current, silent
 from ragviz.store import database
@@ -21,19 +20,6 @@ if TYPE_CHECKING:
     from ragviz.models.chat import ModelClient
     from ragviz.models.requests import Prices, Spending
     from ragviz.models.vectors import Embedder, Kind
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One line of the home page's system status; `fix` is what to do when it is broken, or what could be connected.
-
-    "optional" is what is not configured and not needed.
-    """
-
-    name: str
-    status: Literal["works", "optional", "broken"]
-    detail: str
-    fix: str = ""
 
 
 class Workspace:
@@ -70,18 +56,29 @@ class Workspace:
         return f"{info.name}-{info.id}"
 
     def open_index(self, name: str, config: IndexConfig) -> Index:
-        """Open the index `name` on its backend; UsageError when the backend does not support the configuration."""
-        key = self.settings.elasticsearch_api_key
-        return open_index(
-            name,
-            config.backend,
-            folder=self.settings.home / "indexes",
-            url=self.settings.elasticsearch_url,
-            api_key=key.get_secret_value() if key else None,
-            ca_file=self.settings.ca_file,
-            similarity=config.similarity,
-            options=dict(config.options),
-        )
+        """Open the index `name`, which need not exist yet, on its backend.
+
+        `config.options` are the backend's own: for Elasticsearch `type` ("hnsw", "int8_hnsw", "flat"), `m`,
+        `ef_construction`, `num_candidates`, `shards`; the local backend has none.
+
+        Raises:
+            UsageError: the backend has no such option, or is Elasticsearch without an address.
+
+        """
+        settings, options = self.settings, dict(config.options)
+        if config.backend == "local":
+            from ragviz.backends.local import LocalIndex
+
+            if options:
+                raise UsageError(f"The local backend has no option {', '.join(sorted(options))}; leave it out.")
+            return LocalIndex(name, settings.home / "indexes", config.similarity)
+        from ragviz.backends.elastic import ElasticIndex
+
+        if not settings.elasticsearch_url:
+            raise UsageError(f"Index {name!r} is on Elasticsearch, which has no address here; set ELASTICSEARCH_URL.")
+        key = settings.elasticsearch_api_key
+        secret = key.get_secret_value() if key else None
+        return ElasticIndex(name, settings.elasticsearch_url, secret, config.similarity, options, settings.ca_file)
 
     def embedder_name(self, name: str | None) -> str:
         """Return the embedder of an index by the name that a person gave: "" for "none", the default without a name."""
@@ -163,47 +160,6 @@ class Workspace:
             )
         return self._clients[model]
 
-    def checks(self) -> list[Check]:
-        """Check what works, without loading a model; takes at most a few seconds."""
-        return [
-            _check("Store", lambda: self.store.address, "Check RAGVIZ_HOME and RAGVIZ_DATABASE_URL."),
-            self._index_check(),
-            _check("Embedder", self._embedder_detail, "Set RAGVIZ_EMBEDDER to a model's name or folder."),
-            self._model_check(),
-        ]
-
-    def _index_check(self) -> Check:
-        url = self.settings.elasticsearch_url
-        if url is None:
-            fix = "Set ELASTICSEARCH_URL to use Elasticsearch."
-            return Check("Index", "works", "local index, exact search", fix)
-        key = self.settings.elasticsearch_api_key
-        secret = key.get_secret_value() if key else None
-
-        def detail() -> str:
-            from ragviz.backends import elastic_server
-
-            server = elastic_server.health(url, secret, self.settings.ca_file)
-            return f"Elasticsearch {server['version']} at {server['address']}, {server['status']}"
-
-        return _check("Index", detail, "Start the server, or correct ELASTICSEARCH_URL.")
-
-    def _embedder_detail(self) -> str:
-        from ragviz.models import tokenizer
-
-        name = self.settings.embedder
-        if name.startswith(REMOTE):
-            return f"{name} at the model endpoint"
-        return f"{name}, reads {tokenizer.text_tokens_of(name) or 'any number of'} tokens of a passage"
-
-    def _model_check(self) -> Check:
-        settings = self.settings
-        if not settings.model_configured:
-            fix = "Set OPENAI_API_KEY or OPENAI_BASE_URL for questions, answers and verdicts by a model."
-            return Check("Model", "optional", "not configured; questions and answers are extractive", fix)
-        where = addresses.shown(settings.openai_base_url or "") or "the OpenAI API"
-        return Check("Model", "works", f"{settings.model} at {where}", "Test it on the settings page.")
-
 
 def _check_base_url(url: str | None) -> None:
     """Raise UsageError for an address of the endpoint that is invalid, or ambiguous between password and host."""
@@ -212,13 +168,6 @@ def _check_base_url(url: str | None) -> None:
             "OPENAI_BASE_URL is no address of a server: write it like http://localhost:8000/v1, with its scheme, "
             "and / \\ ? # @ in a password as %2F %5C %3F %23 %40."
         )
-
-
-def _check(name: str, look: Callable[[], str], fix: str) -> Check:
-    try:
-        return Check(name, "works", look())
-    except RagvizError as error:
-        return Check(name, "broken", str(error), fix)
 
 
 def open_workspace(home: Path | None = None) -> Workspace:
@@ -237,46 +186,3 @@ def open_workspace(home: Path | None = None) -> Workspace:
             f"RAGVIZ_HOME is {current.home}, which cannot be used as a folder: {error.strerror}. Name another one."
         ) from None
     return Workspace(current)
-
-
-def open_index(
-    name: str,
-    backend: str,
-    *,
-    folder: Path,
-    url: str | None = None,
-    api_key: str | None = None,
-    ca_file: Path | None = None,
-    similarity: str = "cosine",
-    options: dict[str, Any] | None = None,
-) -> Index:
-    """Open the index called `name` (it need not exist yet) on `backend`, "local" or "elasticsearch".
-
-    `folder` is where the local backend keeps its files, `url` and `api_key` are the Elasticsearch server's,
-    `ca_file` holds certificates that are trusted beside the system's;
-    `options` are the backend's own: for Elasticsearch `type` ("hnsw", "int8_hnsw", "flat"), `m`, `ef_construction`,
-    `num_candidates`, `shards`; the local backend has none.
-
-    Raises:
-        UsageError: an unknown backend or option, or Elasticsearch without an address.
-
-    """
-    from ragviz.backends.protocol import SIMILARITIES
-
-    if not name.strip():
-        raise UsageError("The index has no name; give it one.")
-    if similarity not in SIMILARITIES:
-        raise UsageError(f"Similarity is {similarity!r}; use one of {', '.join(SIMILARITIES)}.")
-    if backend == "local":
-        from ragviz.backends.local import LocalIndex
-
-        if options:
-            raise UsageError(f"The local backend has no option {', '.join(sorted(options))}; leave it out.")
-        return LocalIndex(name, folder, similarity)
-    if backend != "elasticsearch":
-        raise UsageError(f"There is no backend {backend!r}; use one of {', '.join(get_args(Backend))}.")
-    from ragviz.backends.elastic import ElasticIndex
-
-    if not url:
-        raise UsageError(f"Index {name!r} is on Elasticsearch, which has no address here; set ELASTICSEARCH_URL.")
-    return ElasticIndex(name, url, api_key, similarity, options or {}, ca_file)

@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 
 from ragviz.backends.protocol import Index
+from ragviz.core.configuration import IndexConfig
 from ragviz.core.errors import DamagedIndex, SearchError
 from ragviz.core.ranking import Ranking
+from ragviz.core.settings import Settings
 from ragviz.models.vectors import Vectors
 from ragviz.retrieval.retrievers import hybrid
-from ragviz.workspace import open_index
+from ragviz.workspace import Workspace
 from tests.test_elastic import chunk
 
 Open = Callable[..., Index]
@@ -28,7 +30,9 @@ def opened(backend: str, request: pytest.FixtureRequest, tmp_path) -> Iterator[O
 
     def open_one(name: str = "handbook", similarity: str = "cosine", kind: str = "flat", shards: int = 1) -> Index:
         options = {"type": kind, "shards": shards} if backend == "elasticsearch" else {}
-        index = open_index(f"{name} {run}", backend, folder=tmp_path, url=url, similarity=similarity, options=options)
+        config = IndexConfig(backend=backend, similarity=similarity, options=options)
+        settings = Settings(_env_file=None, home=tmp_path, elasticsearch_url=url)
+        index = Workspace(settings).open_index(f"{name} {run}", config)
         indexes.append(index)
         return index
 

@@ -14,12 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragviz.backends.protocol import Index
+from ragviz.core.configuration import IndexConfig
 from ragviz.core.document import Chunk
 from ragviz.core.errors import ModelError, UsageError
 from ragviz.core.ranking import Ranking
+from ragviz.core.settings import Settings
 from ragviz.retrieval.reranking import Candidates, reranked
 from ragviz.retrieval.retrievers import RETRIEVERS, Retriever, Sources, bm25, fuse, hybrid
-from ragviz.workspace import open_index
+from ragviz.workspace import Workspace
 
 TEXTS = {"cats": "cats purr at night", "dogs": "dogs bark at cats", "fish": "fish swim silently"}
 VECTORS = {"cats": (1.0, 0.0), "dogs": (0.8, 0.6), "fish": (0.0, 1.0)}
@@ -46,7 +48,7 @@ def embedder(vectors: dict[str, Sequence[float]]) -> Any:
 
 @pytest.fixture
 def index(tmp_path: Path) -> Index:
-    index = open_index("pets", "local", folder=tmp_path)
+    index = Workspace(Settings(_env_file=None, home=tmp_path)).open_index("pets", IndexConfig())
     writer = index.rebuild(2)
     chunks = [Chunk(key, "d", 0, len(text), text, 4) for key, text in TEXTS.items()]
     writer.add(chunks, np.array(list(VECTORS.values()), np.float32))

@@ -81,7 +81,7 @@ def test_no_connection_test_shows_a_password(seed: int, monkeypatch, tmp_path, c
     monkeypatch.setenv("RAGVIZ_EMBEDDER", "openai:bags")
     caplog.set_level(logging.DEBUG)
     workspace = Workspace(Settings(_env_file=None))
-    messages = [repr(check) for check in workspace.checks()]
+    messages = [repr(check) for check in connections.checks(workspace)]
     for part in connections.PARTS:
         if part in ("index", "store"):
             messages.append(repr(connections.tried(workspace, part)))
