@@ -37,17 +37,9 @@ CHOICES = ("split", "limit", "seed", "metrics", "judge")
 class System(Protocol):
     """What can be asked, in `concurrency` threads at most: `identity` are its choices, by name, as JSON can hold."""
 
-    @property
-    def label(self) -> str:
-        """Its name."""
-
-    @property
-    def identity(self) -> Mapping[str, Any]:
-        """What its answers depend on, as far as that is known here."""
-
-    @property
-    def concurrency(self) -> int:
-        """Questions in flight at most."""
+    label: str
+    identity: Mapping[str, Any]
+    concurrency: int
 
     def open(self) -> None:
         """Load what asking needs."""

@@ -186,7 +186,10 @@ def _text(value: Any) -> str:
 
 
 class Asker:
-    """Asks an endpoint; safe to use from many threads, which share its bounds."""
+    """Asks an endpoint; safe to use from many threads, which share its bounds.
+
+    `identity` are the choices that are not the default and can change an answer; variables by their names.
+    """
 
     def __init__(self, endpoint: Endpoint, ca_file: Path | None = None) -> None:
         """Check the endpoint, and read its variables from the environment.
@@ -197,6 +200,12 @@ class Asker:
         """
         check(endpoint)
         self.endpoint, self._ca_file = endpoint, ca_file
+        self.label, self.concurrency = endpoint.name, endpoint.concurrency
+        fields = fields_of(Endpoint)
+        chosen = {name: getattr(endpoint, name) for name, each in fields.items() if each.in_fingerprint}
+        self.identity: Mapping[str, Any] = {
+            name: value for name, value in chosen.items() if value != fields[name].default
+        }
         named = _VARIABLE.findall(" ".join([endpoint.url, *endpoint.headers.values()]))
         self._variables = {name: os.environ.get(name, "") for name in named}
         if missing := [name for name, value in self._variables.items() if not value]:
@@ -212,23 +221,6 @@ class Asker:
         host = addresses.shown(endpoint.url.partition("?")[0]).partition("://")[2].partition("/")[0]
         self._where = f"Target '{endpoint.name}' at {host}"
         self._gate, self._lock, self._next = Gate(endpoint.concurrency), threading.Lock(), 0.0
-
-    @property
-    def label(self) -> str:
-        """The name of the target."""
-        return self.endpoint.name
-
-    @property
-    def identity(self) -> Mapping[str, Any]:
-        """The choices that are not the default and can change an answer; variables by their names."""
-        fields = fields_of(Endpoint)
-        chosen = {name: getattr(self.endpoint, name) for name, each in fields.items() if each.in_fingerprint}
-        return {name: value for name, value in chosen.items() if value != fields[name].default}
-
-    @property
-    def concurrency(self) -> int:
-        """Questions in flight at most."""
-        return self.endpoint.concurrency
 
     @cached_property
     def _library(self) -> Any:

@@ -50,7 +50,6 @@ _USED: Mapping[str, Sequence[str]] = {
     "cost": ("llm.cost.total", "gen_ai.usage.cost", f"{_TRULENS}cost.cost"),
 }  # fmt: skip
 """Attributes of what a row needs, the likeliest first."""
-_SCORE = re.compile(r"^(?:eval|annotations?)\.(.+)\.score$")
 _NOT_SAID = re.compile(r"retriev|rerank|embed|tool|eval|vector|guardrail")
 
 
@@ -236,7 +235,6 @@ def _row(spans: Sequence[_Span]) -> dict[str, Any]:
         row[role] = sum(given) if given else None
     row["seconds"] = max((span.end for span in spans), default=0) - min(span.start for span in spans) or None
     row["error"] = spans[0].failed if not row["answer"] else ""
-    row["scores"] = {name: score for span in spans for name, score in _scores(span)}
     return row
 
 
@@ -262,12 +260,3 @@ def _contexts(spans: Sequence[_Span]) -> list[dict[str, Any]]:
         said = [each for each in messages if isinstance(each, dict)] if isinstance(messages, list) else []
         texts |= dict.fromkeys(text_in(each, "message") for each in said if each.get("role") == "tool")
     return [{"text": text} for text in texts if text]
-
-
-def _scores(span: _Span) -> Iterator[tuple[str, float]]:
-    for key, value in span.has.items():
-        named = _SCORE.match(key)
-        name = named[1] if named else str(span.has.get(key.removesuffix("score") + "metric_name") or "")
-        is_score = key.endswith(".score") and key.startswith((f"{_TRULENS}eval", "eval", "annotation"))
-        if is_score and name and (score := number(value)) is not None:
-            yield name, score
