@@ -138,7 +138,13 @@ def misnamed(name: str, kind: Kind | None) -> list[str]:
 
 
 def _refuse(extension: str, head: bytes) -> None:
-    what = next((what for what, begins in _REFUSED.items() if any(_begins(head, each) for each in begins)), "")
+    begun = [
+        what
+        for what, magics in _REFUSED.items()
+        for magic in magics
+        if head.startswith(magic) and (not magic.isascii() or b"\0" in head)
+    ]
+    what = begun[0] if begun else ""
     if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
         what = _PICTURE
     elif head[4:8] == b"ftyp":
@@ -149,10 +155,6 @@ def _refuse(extension: str, head: bytes) -> None:
         named = f", although it is named {extension}" if extension in _EXPECTED else ""
         what, _, remedy = what.partition(": ")
         raise UnreadableFile(f"This is {what}{named}: {remedy}.")
-
-
-def _begins(head: bytes, magic: bytes) -> bool:
-    return head.startswith(magic) and (not magic.isascii() or b"\0" in head)
 
 
 def _inside_ole(data: bytes) -> str:

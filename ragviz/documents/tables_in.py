@@ -46,8 +46,16 @@ def as_lines(data: bytes, kind: str, name: str) -> bytes:
         InputError: it is damaged, holds no table, or hides some of it.
 
     """
+    hidden, table = "", dict[int, Mapping[str, Any]]()
     try:
-        table, hidden = _of_parquet(data) if kind == "parquet" else _of_excel(data)
+        if kind == "parquet":
+            import pyarrow.parquet
+
+            table = dict(enumerate(pyarrow.parquet.read_table(io.BytesIO(data)).to_pylist(), start=2))
+        else:
+            cells, hidden = workbooks.xlsx_table(data)
+            titles = {column: title.strip() for column, title in cells.pop(min(cells)).items()} if cells else {}
+            table = {n: {title: row.get(c, "") for c, title in titles.items()} for n, row in cells.items()}
     except Exception as error:  # any error of a reader concerns this file only
         reason = str(error).strip().splitlines()[:1] or [type(error).__name__]
         raise InputError(
@@ -61,18 +69,6 @@ def as_lines(data: bytes, kind: str, name: str) -> bytes:
     for number, row in table.items():
         lines[number - 1] = json.dumps(row, ensure_ascii=False, default=str)
     return "".join(f"{line}\n" for line in lines).encode("utf-8", "replace")
-
-
-def _of_parquet(data: bytes) -> tuple[dict[int, Mapping[str, Any]], str]:
-    import pyarrow.parquet
-
-    return dict(enumerate(pyarrow.parquet.read_table(io.BytesIO(data)).to_pylist(), start=2)), ""
-
-
-def _of_excel(data: bytes) -> tuple[dict[int, Mapping[str, Any]], str]:
-    cells, hidden = workbooks.xlsx_table(data)
-    titles = {column: title.strip() for column, title in cells.pop(min(cells)).items()} if cells else {}
-    return {n: {title: row.get(c, "") for c, title in titles.items()} for n, row in cells.items()}, hidden
 
 
 def rows(data: bytes, name: str, needed: Collection[str] = ("question",)) -> Iterator[tuple[int, Mapping[str, Any]]]:

@@ -6,7 +6,7 @@ A `Recorder` stores them as they arrive, in any order; `import_run` hands it tho
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Literal
@@ -362,7 +362,12 @@ def _ranked(workspace: Workspace, run: Run) -> Run:
     questions = store.rankings.questions(run.id)
     questions = [replace(question, evidence=now.get(question.id, question.evidence)) for question in questions]
     ids = store.documents.readable(run.corpus_id)
-    placed = {question.id for question in questions if any(_is_placed(each, ids) for each in question.evidence)}
+    placed = {
+        question.id
+        for question in questions
+        for group in question.evidence  # stands in a document of the corpus, or stood in one
+        if any(span.document_id in ids or (span.stale and span.document_id) for span in group)
+    }
     if placed:  # a passage is no evidence then; what says that a question without a reference has an answer stays
         questions = [q if q.id in placed or not q.answer.strip() else replace(q, evidence=()) for q in questions]
     results = store.rankings.all(run.id)
@@ -414,11 +419,6 @@ def _configured(workspace: Workspace, run: Run) -> Run:
     answerer: Literal["imported", "none"] = "imported" if told["answers"] else "none"
     config = replace(run.config, depth=depth, k=depth, answerer=answerer, metrics=ordered)
     return store.runs.configure(run.id, config, run.fingerprint)
-
-
-def _is_placed(group: Sequence[Span], files: Collection[str]) -> bool:
-    """Return whether evidence stands in a document of the corpus, or stood in one."""
-    return any(span.document_id in files or (span.stale and span.document_id) for span in group)
 
 
 def _gold_of(

@@ -6,6 +6,7 @@ import json
 import math
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 
 from ragviz.core.document import Corpus
 from ragviz.core.errors import BudgetReached, InputError
@@ -56,7 +57,8 @@ def listen(
                 if time.time() // DAY != began:
                     began, paid = time.time() // DAY, workspace.store.payments.of(recorder.run.id).dollars
                 if daily is not None:
-                    _judge(workspace, name, paid + daily)
+                    with suppress(BudgetReached):  # the rest is judged on another day
+                        running.judge(workspace, workspace.store.runs.get(name), budget=paid + daily)
                 measured, new = time.monotonic(), 0
     finally:
         recorder.put(items_of(traces.whole(math.inf))[: most - len(recorder.done)])
@@ -75,10 +77,3 @@ def items_of(traces: Sequence[Sequence[Span]]) -> list[LoggedItem]:
         return [item for log in logged_file.read(spans, "traces", "spans").logs for item in log.items]
     except InputError:
         return []  # of other work than answering
-
-
-def _judge(workspace: Workspace, name: str, budget: float) -> None:
-    try:
-        running.judge(workspace, workspace.store.runs.get(name), budget=budget)
-    except BudgetReached:
-        return  # the rest is judged on another day

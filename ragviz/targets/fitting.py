@@ -42,11 +42,7 @@ def estimate(text: str) -> int:
     >>> estimate("four words of text"), estimate("连接池")
     (4, 3)
     """
-    return math.ceil(_weight(text))
-
-
-def _weight(text: str) -> float:
-    return sum(map(_character_weight, text))
+    return math.ceil(sum(map(_character_weight, text)))
 
 
 def _character_weight(character: str) -> float:

@@ -32,6 +32,15 @@ def _rows(whole: Mapping[str, Any], answers: list[Any]) -> Iterator[tuple[str, R
             continue
         contexts = [texts.get(_named(context, "document"), {}) | context for context in task.get("contexts") or ()]
         given = each.get("annotations") or each.get("scores") or {}
+        numbers = {
+            name: [
+                value
+                for said in by.values()
+                if isinstance(said, dict) and (value := number(said.get("value"))) is not None
+            ]
+            for name, by in given.items()
+            if isinstance(by, dict)
+        }
         model = _named(each, "model")
         answer = next(
             (each[key] for key in ("model_response", "modelResponse", "output", "response") if each.get(key)), ""
@@ -45,7 +54,7 @@ def _rows(whole: Mapping[str, Any], answers: list[Any]) -> Iterator[tuple[str, R
                 "contexts": contexts,
                 "reference": task.get("targets"),
                 "system": models.get(model) or model,
-                "scores": {name: mean(values) for name, by in given.items() if (values := _numbers(by))},
+                "scores": {name: mean(values) for name, values in numbers.items() if values},
             },
         )
 
@@ -53,8 +62,3 @@ def _rows(whole: Mapping[str, Any], answers: list[Any]) -> Iterator[tuple[str, R
 def _named(each: Any, what: str) -> str:
     """Return the id of a task, a document or a model, which is written in two ways."""
     return str(each.get(f"{what}_id") or each.get(f"{what}Id") or "") if isinstance(each, dict) else ""
-
-
-def _numbers(by_annotator: Any) -> list[float]:
-    given = by_annotator.values() if isinstance(by_annotator, dict) else ()
-    return [value for each in given if isinstance(each, dict) and (value := number(each.get("value"))) is not None]

@@ -61,7 +61,9 @@ def read(content: Content, given: Mapping[str, str], shape: str) -> Reading:
             f"Import it with `ragviz questions import CORPUS {content.name} --name SET`, or say which column is the "
             f"answer: --map answer=COLUMN (its columns: {', '.join(columns)[:300]})."
         )
-    origin = _origin(columns) if shape == "rows" else shape
+    names = {plain(each) for column in columns for each in (column, column.rpartition(".")[2])}
+    maker = next((maker for maker, shown in MAKERS.items() if names & shown), "file")
+    origin = maker if shape == "rows" else shape
     made = [_Rows(each, roles, content.name, origin, is_only=len(tables) == 1) for each in tables]
     return Reading(shape, columns, roles, tuple(_aligned([log for each in made for log in each.logs()])))
 
@@ -71,11 +73,6 @@ def _lists_answers(table: Table, roles: Mapping[str, str]) -> bool:
     column = roles.get("question", roles.get("history", ""))
     turns = [turns_in(cell(row, column)) for _, row in table.rows[:SAMPLE]] if column else []
     return any(each[-1][1] for each in turns if each)
-
-
-def _origin(columns: Sequence[str]) -> str:
-    names = {plain(column) for column in columns} | {plain(column.rpartition(".")[2]) for column in columns}
-    return next((maker for maker, shown in MAKERS.items() if names & shown), "file")
 
 
 def _aligned(logs: Sequence[Log]) -> Sequence[Log]:
