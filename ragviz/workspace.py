@@ -162,7 +162,6 @@ class Workspace:
 
 
 def _check_base_url(url: str | None) -> None:
-    """Raise UsageError for an address of the endpoint that is invalid, or ambiguous between password and host."""
     if not addresses.is_usable(url or "https://the.default/v1") or addresses.is_ambiguous(url or ""):
         raise UsageError(
             "OPENAI_BASE_URL is no address of a server: write it like http://localhost:8000/v1, with its scheme, "

@@ -18,7 +18,6 @@ TYPED = "RAGVIZ_TYPED"
 
 
 def _login() -> str:
-    """Return the name under which the user of this machine is logged in, "" when it is not known."""
     try:
         return getpass.getuser()
     except (ImportError, KeyError, OSError):

@@ -69,12 +69,6 @@ def start_ahead(count: int) -> None:
 
 
 def _checked_reply(title: str, request: dict[str, Any], data: bytes, more_seconds: float = 0) -> dict[str, Any]:
-    """Have a child process read a file, within limits that grow with its length.
-
-    Raises:
-        UnreadableFile: as `read_in_child`.
-
-    """
     seconds = SECONDS + SECONDS_PER_MB * len(data) / 2**20 + more_seconds
     memory = MEMORY + MEMORY_PER_BYTE * len(data)
     reply = _ask({**request, "memory": memory, "seconds": seconds, "size": len(data)}, data)
@@ -166,7 +160,6 @@ class _Child:
 
 @atexit.register
 def _end_all() -> None:
-    """End all idle processes when this one ends."""
     while _idle:
         _idle.pop().end()
 

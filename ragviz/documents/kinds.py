@@ -220,7 +220,6 @@ def damaged(what: str, detail: str) -> UnreadableFile:
 
 
 def _member(data: bytes, name: str) -> bytes:
-    """Read the beginning of one member of an archive."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive, archive.open(name) as member:
             return member.read(2**16)

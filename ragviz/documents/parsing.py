@@ -133,7 +133,6 @@ def _joined(parts: Sequence[str]) -> tuple[str, tuple[Page, ...]]:
 
 
 def _missing_text(kind: Kind | None, text: str, pages: Sequence[Page]) -> list[str]:
-    """Return a warning about missing text, which in a PDF are most likely scanned pages."""
     if kind is None or kind.key != "pdf":
         return [] if text.strip() else ["there is no text in it"]
     if strangeness(text) > 0.1:

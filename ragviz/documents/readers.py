@@ -220,7 +220,6 @@ def _running(archive: zipfile.ZipFile, kind: str) -> list[str]:
 
 
 def _has(node: ET.Element, switch: str) -> bool:
-    """Return whether a switch of Word's stands in an element, and is not off."""
     return any(local(n) == switch and attributes(n).get("val", "1") not in ("0", "false", "off") for n in node)
 
 
@@ -248,7 +247,6 @@ def _simplified(data: bytes) -> tuple[io.BytesIO, int]:
 
 
 def _without_hidden(part: bytes) -> tuple[bytes, int]:
-    """Return a part of a Word document without hidden runs and rows of tables, and how many characters they have."""
     if b"<w:vanish" not in part and b"<w:hidden" not in part:
         return part, 0
     root, hidden = ET.fromstring(part), 0  # noqa: S314
@@ -262,7 +260,6 @@ def _without_hidden(part: bytes) -> tuple[bytes, int]:
 
 
 def _epub(key: str, data: bytes, password: str | None) -> tuple[str, list[str]]:
-    """Read the chapters of a book in their order."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         package = next(
             n.get("full-path", "") for n in xml(archive, "META-INF/container.xml").iter() if n.get("full-path")
@@ -323,7 +320,6 @@ def _shapes(node: ET.Element) -> Iterator[str]:
 
 
 def _text(node: ET.Element) -> str:
-    """Join the runs of a paragraph, or of the paragraphs of a cell."""
     return "".join(_runs(node)).strip("\n")
 
 

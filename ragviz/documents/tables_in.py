@@ -263,7 +263,6 @@ def _keys_of_one_object(text: str) -> list[str]:
 
 
 def _object(row: Any) -> Mapping[str, Any]:
-    """Return `row` with its keys as column names; what is no object becomes a row that is refused."""
     if not isinstance(row, dict):
         return {REFUSED: "is not a JSON object"}
     if is_deep(row):

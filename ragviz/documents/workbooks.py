@@ -22,8 +22,6 @@ NAMED = 5
 
 @dataclass(slots=True)
 class _Sheet:
-    """The cells of a sheet that are shown, by row and column, and what is not."""
-
     name: str
     rows: dict[int, dict[int, str]] = field(default_factory=dict)
     hidden_rows: int = 0
@@ -118,7 +116,6 @@ def _rich(node: ET.Element) -> str:
 
 
 def _codes(archive: zipfile.ZipFile, part: str) -> list[str]:
-    """Return the number format of each style of cells."""
     if part not in archive.namelist():
         return []
     styles = xml(archive, part)
@@ -137,7 +134,6 @@ def _read_sheet(
     *,
     since_1904: bool,
 ) -> None:
-    """Read a sheet row by row into `sheet`."""
     hidden: list[tuple[int, int]] = []
     rows: ET.Element | None = None
     number = 0

@@ -194,7 +194,6 @@ class Recorder:
         self._documents = Places(self._store.documents.texts(corpus.id, ids), self._text_of, progress)
 
     def _new(self, corpus: Corpus, name: str, fingerprint: str, target: str, question_set: QuestionSet | None) -> Run:
-        """Create the run; and its question set, unless there is one, which an interrupted import may have left."""
         sets, name = self._store.sets, self._store.runs.free_name(name)
         left = None if question_set else sets.find(name)
         resumed = left is not None and left.corpus_id == corpus.id and not left.total
@@ -437,7 +436,6 @@ def _gold_of(
 
 
 def _alike(text: str) -> str:
-    """Return a question's text as two of the same are compared."""
     return " ".join(normal_form(text).split())
 
 
@@ -446,13 +444,11 @@ def _chunk_id(place: Place) -> str:
 
 
 def _span(context: Context, start: int, end: int) -> Span:
-    """Return a place in a passage that was read."""
     document_id, _, _ = Chunk.parse_id(context.chunk_id) or ("", 0, 0)
     return Span(document_id, start, end, context.text[start:end])
 
 
 def _question(item: LoggedItem) -> Question:
-    """Return an item as a question without evidence."""
     lang = language.of_short(item.question, language.detect("\n".join(each.text for each in item.contexts)))
     return Question(
         item.id, item.question, item.reference, (), "import", "accepted", language=lang, history=item.history

@@ -98,7 +98,6 @@ def record(
 def _recorded(
     workspace: Workspace, question_set: QuestionSet, name: str, system: System, config: RunConfig, progress: Progress
 ) -> Run:
-    """Make, resume or complete one run."""
     store, questions = workspace.store, choices.asked(workspace, question_set, config, lambda question: True)
     system.open()
     parts = (str(dict(system.identity)), questions_hash(questions), config.split, str(config.limit), str(config.seed))

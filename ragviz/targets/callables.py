@@ -52,7 +52,6 @@ class Called:
 
     @cached_property
     def _loop(self) -> asyncio.AbstractEventLoop:
-        """The loop of all that is asynchronous, in a thread of its own."""
         loop = asyncio.new_event_loop()
         threading.Thread(target=loop.run_forever, name="asked", daemon=True).start()
         return loop
@@ -154,7 +153,6 @@ def _takes_text(about: Mapping[str, Any]) -> bool:
 
 
 def _read(item: LoggedItem, value: Any) -> LoggedItem:
-    """Return an item with what was returned."""
     if callable(whole := getattr(value, "get_response", None)):  # a stream of LlamaIndex
         value = whole()
     if isinstance(value, LoggedItem):

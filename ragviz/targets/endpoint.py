@@ -278,7 +278,6 @@ class Asker:
         return "\n".join([*head, *(["", body] if body else [])])
 
     def _wait_turn(self) -> None:
-        """Wait until a request may begin, by the limit of requests a minute."""
         if self.endpoint.per_minute:
             with self._lock:
                 begins = max(self._next, time.monotonic())
@@ -368,7 +367,6 @@ class Asker:
         return values[0] if stream == "none" else values
 
     def _read(self, item: LoggedItem, reply: Any, seconds: float) -> LoggedItem:
-        """Return the item with what a reply says."""
         events = reply if self.endpoint.stream != "none" else [reply]
         answer = "".join(_worded(part) for part in self._found("answer", events))
         if not answer.strip():
@@ -437,7 +435,6 @@ class Asker:
 
 
 def _words(text: str) -> str:
-    """Return a server's own words, shortened, on one line."""
     return " ".join(refusals.words(text).split())[: refusals.SHOWN]
 
 

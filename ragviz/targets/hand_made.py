@@ -101,7 +101,6 @@ def _filled_in(question: WrittenQuestion) -> WrittenQuestion:
 
 
 def _like(claim: AnswerStatement, reference: Sequence[Statement]) -> AnswerStatement:
-    """Return the claim with the quotes of the reference's claim that it is like."""
     if not claim.like:
         return claim
     same = reference[claim.like - 1]
@@ -159,7 +158,6 @@ def on_claim(statement: Statement, passages: Sequence[str]) -> tuple[ClaimVerdic
 
 
 def _can_be_given(answer: WrittenAnswer, passages: Sequence[str]) -> bool:
-    """Return whether the passages hold what the answer was written from."""
     return (not answer.needs or any(_in_any(quote, passages) for quote in answer.needs)) and all(
         (not claim.quotes or any(_in_any(quote, passages) for quote in claim.quotes))
         and (not claim.contradicted_by or any(_in_any(quote, passages) for quote in claim.contradicted_by))
@@ -216,7 +214,6 @@ def _answer(question: Question, recording: Recording, _: Ask | None) -> Recordin
 
 
 def _verdicts(question: Question, recording: Recording) -> EvaluatedAnswer:
-    """Return the verdicts that were written on the answer that `_answer` gave."""
     passages = [context.text for context in recording.contexts]
     writing, answer = _chosen(question, recording)
     claims = answer.claims if answer else []
@@ -238,7 +235,6 @@ def _verdicts(question: Question, recording: Recording) -> EvaluatedAnswer:
 
 
 def _compared(judged: EvaluatedAnswer, answer: WrittenAnswer) -> EvaluatedAnswer:
-    """Return the verdicts with those on an answer and the reference."""
     matrix = replace(
         judged.matrix,
         answer_by_reference=tuple(

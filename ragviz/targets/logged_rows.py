@@ -69,7 +69,6 @@ def read(content: Content, given: Mapping[str, str], shape: str) -> Reading:
 
 
 def _lists_answers(table: Table, roles: Mapping[str, str]) -> bool:
-    """Return whether the answers are the last turns of conversations."""
     column = roles.get("question", roles.get("history", ""))
     turns = [turns_in(cell(row, column)) for _, row in table.rows[:SAMPLE]] if column else []
     return any(each[-1][1] for each in turns if each)
@@ -85,8 +84,6 @@ def _aligned(logs: Sequence[Log]) -> Sequence[Log]:
 
 
 class _Rows:
-    """Rows of a table as items, by the roles of their columns."""
-
     def __init__(self, table: Table, roles: Mapping[str, str], name: str, origin: str, *, is_only: bool) -> None:
         self.table, self.roles, self.name, self.origin = table, roles, name, origin
         self.system = "" if is_only else table.name

@@ -117,7 +117,6 @@ def turns_in(value: Any) -> list[tuple[str, str]]:
 
 
 def _pair(turn: Mapping[str, Any]) -> tuple[str, str] | None:
-    """Return the turn of an object that has question and answer both."""
     names = {plain(str(key)): said for key, said in turn.items() if isinstance(said, str)}
     asked = next((names[key] for key in ("question", "query", "user", "human") if key in names), None)
     said = next((names[key] for key in ("answer", "response", "assistant", "ai", "bot") if key in names), None)
@@ -225,7 +224,6 @@ _HAYSTACK = re.compile(
 
 
 def _printed(text: str) -> list[Passage]:
-    """Return the passages of objects that Python printed; none of any other text."""
     if node := _BY_NODE.match(text.strip()):
         return [Passage(node[2].strip(), node[1], score=number(node[3]))]
     if not re.match(r"\[?\s*<?(?:Document|NodeWithScore|TextNode|ScoredPoint)\(", text.strip()):
@@ -241,7 +239,6 @@ def _printed(text: str) -> list[Passage]:
 
 
 def _unquoted(literal: str) -> str:
-    """Return the text that Python printed in quotes."""
     try:
         return str(ast.literal_eval(literal))
     except (ValueError, SyntaxError):

@@ -99,7 +99,6 @@ def rows(content: Content) -> tuple[tuple[str, Row], ...]:
 
 
 def _found(value: Any) -> Iterator[Mapping[str, Any]]:
-    """Yield the objects within a value that are spans."""
     if isinstance(value, list):
         for each in value:
             yield from _found(each)
@@ -239,7 +238,6 @@ def _row(spans: Sequence[_Span]) -> dict[str, Any]:
 
 
 def _answer(speaking: Sequence[_Span]) -> str:
-    """Return the answer of the outermost span, else the last that any gives."""
     outermost = [span for span in speaking if span.key == speaking[0].key] if speaking else []
     last = sorted(speaking, key=lambda span: span.end, reverse=True)
     texts = (text_in(span.first(_SAID), "answer") for span in [*outermost, *last])

@@ -138,8 +138,6 @@ def listening(port: int, traces: Traces) -> Iterator[int]:
 
 
 class _Refused(Exception):
-    """A request that is answered with this status and these words."""
-
     def __init__(self, status: int, words: str) -> None:
         super().__init__(words)
         self.status = status
