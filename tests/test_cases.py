@@ -174,7 +174,7 @@ def test_the_dataset_is_read_back_unchanged(rows):
     run_cases = cases(summarise(results, questions, k=1, depth=1), questions, results, NAMES)
     written = files(run_cases, [], NAMES)
     again = read_questions(written["qa_dataset.csv"], "qa_dataset.csv", DOCUMENTS)
-    assert not again.problems
+    assert not again.left_out
     assert list(again.questions) == questions
     for file_format in ("csv", "jsonl"):
         exported = write_questions(questions, NAMES, file_format)

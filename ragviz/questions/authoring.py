@@ -76,8 +76,8 @@ def listed(store: Store, corpus_id: str, evidence: str) -> Evidence:
     texts = {document.name: document for document in store.documents.texts(corpus_id, ids)}
     row = json.dumps({"question": "?", "evidence": evidence}, ensure_ascii=False).encode()
     read = interchange.read_questions(row, "evidence.jsonl", texts)
-    if read.problems or not read.questions[0].evidence:
-        raise InputError(f"The evidence {read.problems.get(1, 'names no place')}.")
+    if read.left_out or not read.questions[0].evidence:
+        raise InputError(f"The evidence {read.left_out.get(1, 'names no place')}.")
     return read.questions[0].evidence
 
 

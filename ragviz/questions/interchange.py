@@ -36,7 +36,6 @@ import io
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any, Literal, get_args
 
@@ -48,7 +47,9 @@ from ragviz.core.errors import InputError, UsageError
 from ragviz.core.question import LONGEST_ID, Question, QuestionKind, QuestionStatus, QuestionStyle, QuestionType, Side
 from ragviz.core.stopping import Progress, silent
 from ragviz.documents import tables_in
+from ragviz.questions.formats.input_file import Problem
 from ragviz.questions.formats.located import PLACES, located
+from ragviz.questions.formats.set_formats import Read
 from ragviz.text import language, quotes
 from ragviz.text.counts import counted
 from ragviz.text.denial import abstains
@@ -97,21 +98,6 @@ _AROUND = " \t\r\n<>《》[]()（）.。!！\"'“”"
 _AGAIN = "add the documents that it is from, and import again"
 
 
-@dataclass(frozen=True, slots=True)
-class Imported:
-    """Questions that could be read, in order, and for each row that could not, its number and the reason.
-
-    Rows are numbered as in an editor or a spreadsheet: the header of a CSV file is row 1, a JSONL row its line.
-    `notes` are sentences on columns and on several rows. `repaired` says of rows that were read what was not kept of
-    them.
-    """
-
-    questions: tuple[Question, ...]
-    problems: dict[int, str]
-    notes: tuple[str, ...] = ()
-    repaired: Mapping[int, str] = field(default_factory=dict)
-
-
 class _Member(BaseModel):
     """One place of evidence as a file names it."""
 
@@ -126,10 +112,11 @@ class _Member(BaseModel):
     grade: float = Field(1.0, gt=0, allow_inf_nan=False, validation_alias=AliasChoices("grade", "relevance"))
 
 
-def read_questions(data: bytes, name: str, documents: Mapping[str, Document], progress: Progress = silent) -> Imported:
+def read_questions(data: bytes, name: str, documents: Mapping[str, Document], progress: Progress = silent) -> Read:
     """Read questions about `documents` (by name) from the CSV, TSV or JSONL file `name`.
 
-    Read questions are "accepted" unless the file says otherwise: a person made or chose them.
+    Read questions are "accepted" unless the file says otherwise: a person made or chose them. Rows are numbered as in
+    an editor or a spreadsheet: the header of a CSV file is row 1, a JSONL row its line.
 
     Raises:
         InputError: the file as a whole cannot be read, or it has no column "question".
@@ -143,20 +130,20 @@ def read_questions(data: bytes, name: str, documents: Mapping[str, Document], pr
             f"'{name}' has 'answer' beside '{logged}', as a log of what a system answered has: call the column "
             "'reference_answer' where it holds the right answers, and leave it out otherwise."
         )
-    return read_rows(rows, documents, columns, progress)
+    return read_rows(name, rows, documents, columns, progress)
 
 
 def read_rows(
+    file: str,
     rows: Sequence[tuple[int, Row]],
     documents: Mapping[str, Document],
     columns: Collection[str] = (),
     progress: Progress = silent,
-) -> Imported:
-    """Read questions from numbered rows; of `columns`, those that are not kept are told."""
+) -> Read:
+    """Read questions from the numbered rows of a file; of `columns`, those that are not kept are told."""
     reader = _Reader(documents, [row for _, row in rows], progress)
     read: list[tuple[Row, Question]] = []
-    problems: dict[int, str] = {}
-    repaired: dict[int, str] = {}
+    problems: list[Problem] = []
     rows_of: dict[str, int] = {}
     for number, row in rows:
         if number % _REPORTED == 0:
@@ -166,14 +153,14 @@ def read_rows(
             if question.id in rows_of:
                 raise ValueError(f"the same question as row {rows_of[question.id]}: give it another id, or remove one")
         except ValueError as refusal:
-            problems[number] = str(refusal)
+            problems.append(Problem(file, number, str(refusal)))
             continue
         rows_of[question.id] = number
         read.append((row, question))
         if reason := "; ".join(reader.otherwise(row, question)):
-            repaired[number] = reason
+            problems.append(Problem(file, number, reason, kept=True))
     notes = (*_notes_on_questions(read), *_notes_on_columns(columns, [row for row, _ in read]))
-    return Imported(tuple(question for _, question in read), problems, notes, repaired)
+    return Read(tuple(question for _, question in read), (), tuple(problems), notes)
 
 
 def _notes_on_questions(read: Sequence[tuple[Row, Question]]) -> Iterator[str]:

@@ -9,7 +9,7 @@ from ragviz.core.document import Chunk, Span
 from ragviz.core.question import Question
 from ragviz.core.stopping import Progress
 from ragviz.questions import interchange
-from ragviz.questions.formats.input_file import InputFile, Problem
+from ragviz.questions.formats.input_file import InputFile
 from ragviz.questions.formats.known import Known
 from ragviz.questions.formats.set_formats import Choices, Outgoing, Read, Written
 
@@ -18,15 +18,7 @@ def read(files: Sequence[InputFile], known: Known, _choices: Choices, progress: 
     """Read questions about documents of the corpus; raises as `interchange.read_questions`."""
     [file] = files[:1]
     documents = {document.name: document for document in known.texts()}
-    return as_read(file.name, interchange.read_questions(file.data(), file.name, documents, progress))
-
-
-def as_read(file: str, imported: interchange.Imported) -> Read:
-    """Return what was read of the rows of a file."""
-    problems = [Problem(file, row, reason) for row, reason in imported.problems.items()]
-    problems += [Problem(file, row, reason, kept=True) for row, reason in imported.repaired.items()]
-    ordered = sorted(problems, key=lambda problem: problem.row)
-    return Read(imported.questions, (), tuple(ordered), imported.notes)
+    return interchange.read_questions(file.data(), file.name, documents, progress)
 
 
 def write(outgoing: Outgoing, file_format: str) -> Written:

@@ -9,7 +9,6 @@ from typing import Any
 from ragviz.core.stopping import Progress
 from ragviz.documents import tables_in
 from ragviz.questions import interchange
-from ragviz.questions.formats import own
 from ragviz.questions.formats.entries import question_id
 from ragviz.questions.formats.input_file import InputFile
 from ragviz.questions.formats.known import Known
@@ -40,7 +39,7 @@ def read(
         except ValueError as error:
             found.append((number, {tables_in.REFUSED: str(error)}))
     documents = {document.name: document for document in known.texts()}
-    result = own.as_read(file, interchange.read_rows(found, documents, progress=progress))
+    result = interchange.read_rows(file, found, documents, progress=progress)
     others = [f"'{column[:60]}'" for column in columns if column not in (*kept, *tables_in.TOLD)]
     why = "questions have no such columns; what a system retrieved and answered belongs to a run"
     note = f"Not kept: {', '.join(others[:20])}: {why}."
