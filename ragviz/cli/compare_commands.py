@@ -26,9 +26,7 @@ def compare(
     metric: Annotated[str, typer.Option(help="All pairs by this one, as mrr; default: the primary one.")] = "",
     primary: Primary = "",
     minimum_effect: MinimumEffect = None,
-    by: Annotated[
-        str, typer.Option(help="Also by document, kind, type, style, language, length or evidence (its length).")
-    ] = "",
+    by: Annotated[str, typer.Option(help="Also by document, kind, type, style, language, length or evidence.")] = "",
     as_json: Json = False,
 ) -> None:
     """Compare two to twelve runs with the first, question by question, and each with each by one metric.

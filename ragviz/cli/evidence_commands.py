@@ -124,12 +124,8 @@ def _list_stale(
 def questions_find_evidence(
     set_name: str,
     question_id: Annotated[str, typer.Argument(help="Decide on this question only.")] = "",
-    accept: Annotated[
-        str, typer.Option(help="exact: save what stands there word for word, at one place; all: near places too.")
-    ] = "",
-    places: Annotated[
-        list[int], typer.Option("--place", min=1, help="Listed place of the question that is its evidence.")
-    ] = [],
+    accept: Annotated[str, typer.Option(help="exact: save what stands at one place word for word; all.")] = "",
+    places: Annotated[list[int], typer.Option("--place", min=1, help="Listed place that is its evidence.")] = [],
     as_json: Json = False,
 ) -> None:
     """List where the answers of questions without evidence stand in the documents; or save places as their evidence."""

@@ -27,23 +27,16 @@ def sweep(
     questions: Annotated[str, typer.Option("--questions")],
     name: Annotated[str, typer.Option("--name", help="Name of the experiment.")],
     choices: Mapping[str, Any],
-    cells: Annotated[
-        Path | None, typer.Option(help='A JSON list of cells, not all combinations: [{"chunk_size": 100}, …].')
-    ] = None,
+    cells: Annotated[Path | None, typer.Option(help='JSON list of cells: [{"chunk_size": 100}, …].')] = None,
     primary: Primary = "",
     minimum_effect: MinimumEffect = None,
-    baseline: Annotated[
-        str, typer.Option(help="A cell, or a run, to compare with; default: the newest run, else the first cell.")
-    ] = "",
+    baseline: Annotated[str, typer.Option(help="A cell or a run; default: the newest run, else the first cell.")] = "",
     guardrail: Annotated[
         list[str],
-        typer.Option(
-            help="tokens, dollars, seconds (for a question) or refusals (a share), at most: tokens=1500, or "
-            "tokens=1.5x for a multiple of the baseline's; may be repeated."
-        ),
+        typer.Option(help="tokens, dollars, seconds or refusals, at most: tokens=1500, tokens=1.5x."),
     ] = [],
     split: Annotated[
-        str, typer.Option(help="validation (default where the set is split), or all: nothing is left to confirm on.")
+        str, typer.Option(help="validation (default of a split set), or all: none is left to confirm on.")
     ] = "",
     budget: Budget = None,
     dry_run: DryRun = False,

@@ -35,18 +35,14 @@ LISTED = 40
 def questions_generate(
     index_name: Annotated[str, typer.Option("--index")],
     set_name: Annotated[str, typer.Option("--name")],
-    limit: Annotated[
-        int | None, typer.Option(min=1, help="Questions in all; else the sum of the kinds, or 50.")
-    ] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Questions; else those of the kinds, or 50.")] = None,
     kinds: Annotated[str, typer.Option("--kinds", "--types")] = "",
     styles: Annotated[str, typer.Option()] = "",
     generator: Annotated[str, typer.Option(help=", ".join(get_args(GeneratorName)))] = "extractive",
     passages: Annotated[int, typer.Option(min=2, max=5, help="Passages that a bridge needs.")] = 2,
     seed: Annotated[int, typer.Option(min=0)] = 0,
     budget: Budget = None,
-    verify: Annotated[
-        bool, typer.Option("--verify/--no-verify", help="Have questions verified by other calls than wrote them.")
-    ] = True,
+    verify: Annotated[bool, typer.Option("--verify/--no-verify", help="Verify by other calls.")] = True,
     dry_run: DryRun = False,
     as_json: Json = False,
 ) -> None:

@@ -42,9 +42,7 @@ def questions_health(
     set_name: Annotated[str, typer.Argument(metavar="SET")],
     index_name: Annotated[str, typer.Option("--index", help="Whose chunks are read; default: the newest run's.")] = "",
     check: Annotated[str, typer.Option(help="List the questions that this check found.")] = "",
-    put: Annotated[
-        str, typer.Option("--quarantine", metavar="CHECK", help="Keep the questions that it found out of runs.")
-    ] = "",
+    put: Annotated[str, typer.Option("--quarantine", metavar="CHECK", help="Keep what it found out of runs.")] = "",
     release: Annotated[str, typer.Option(metavar="CHECK", help="Undo the quarantine of a check.")] = "",
     by: By = "",
     as_json: Json = False,

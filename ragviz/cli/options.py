@@ -21,27 +21,19 @@ Command = Callable[..., None]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON value.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Estimate calls and cost; two small calls time the endpoint.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
-LeaveRemote = Annotated[
-    bool, typer.Option("--leave-remote", help="Delete even when Elasticsearch is not reached; its indices stay.")
-]
+LeaveRemote = Annotated[bool, typer.Option("--leave-remote", help="Delete where Elasticsearch is not reached, too.")]
 Budget = Annotated[float | None, typer.Option(min=0, help="Most dollars, with what was paid for it before.")]
 By = Annotated[str, typer.Option("--by", help="Your name. Default: RAGVIZ_PERSON, else the login's name.")]
 RunName = Annotated[str, typer.Argument(metavar="RUN")]
 K = Annotated[int | None, typer.Option("-k", help="Chunks that count; default: the run's.")]
-Primary = Annotated[
-    str, typer.Option(help="The metric that decides, as recall@3; recall (the default): at each own k.")
-]
-MinimumEffect = Annotated[
-    float | None, typer.Option(help="The smallest difference that matters, as a share; default: 0.02.")
-]
+Primary = Annotated[str, typer.Option(help="The metric that decides, as recall@3; recall: at each own k.")]
+MinimumEffect = Annotated[float | None, typer.Option(help="Smallest difference that matters; default: 0.02.")]
 Kind = Annotated[str, typer.Option(help="single, multi, reference (evidence not known) or unanswerable.")]
 Type = Annotated[str, typer.Option("--type", help="What it asks for: fact, number, list, bridge …")]
 Style = Annotated[str, typer.Option(help="How it is put: colleague, keywords, long …")]
 WithEvidence = Annotated[str, typer.Option("--document", help="Only questions with evidence in this document.")]
 Quotes = Annotated[list[str], typer.Option("--quote", help="Text that the answer rests on; each one is needed.")]
-QuoteDocuments = Annotated[
-    list[str], typer.Option("--document", help="Document of the quotes: one for all, or one each.")
-]
+QuoteDocuments = Annotated[list[str], typer.Option("--document", help="Of the quotes: one for all, or one each.")]
 
 # Options that are declared
 

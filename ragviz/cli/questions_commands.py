@@ -96,10 +96,7 @@ def _record(question: Question) -> dict[str, Any]:
 @questions_app.command("split")
 def questions_split(
     set_name: str,
-    kind: Annotated[
-        str,
-        typer.Option(help="stratified: each document's questions, kind by kind; grouped: whole documents on one side."),
-    ],
+    kind: Annotated[str, typer.Option(help="stratified: kind by kind in each document; grouped: whole documents.")],
     share: Annotated[float, typer.Option(help="Share of validation, between 0 and 1.")] = 0.5,
     seed: Annotated[int, typer.Option(min=0)] = 0,
     remake: Annotated[bool, typer.Option("--remake", help="Also when runs used the present split.")] = False,
@@ -151,11 +148,9 @@ def questions_import(
     file_format: Annotated[
         str, typer.Option("--format", help=", ".join((set_formats.AUTO, *set_formats.FORMATS)))
     ] = set_formats.AUTO,
-    split: Annotated[
-        str, typer.Option(help="Judgements of BEIR: test, dev, train … or all (default: test and dev).")
-    ] = "",
+    split: Annotated[str, typer.Option(help="Of BEIR: test, dev, train … or all; default: test and dev.")] = "",
     all_needed: Annotated[
-        bool, typer.Option("--all-needed", help="Several relevant documents are all needed; else any one suffices.")
+        bool, typer.Option("--all-needed", help="All relevant documents are needed; else any.")
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -190,9 +185,7 @@ def questions_import(
 def questions_export(
     set_name: str,
     file: Path,
-    file_format: Annotated[
-        str, typer.Option("--format", help=f"{', '.join(set_formats.WRITTEN)} (default: by the endings of FILE).")
-    ] = "",
+    file_format: Annotated[str, typer.Option("--format", help=", ".join(set_formats.WRITTEN))] = "",
     as_json: Json = False,
 ) -> None:
     """Write a question set to FILE, and say what of it the format cannot carry."""
@@ -228,9 +221,7 @@ def questions_review(
         authoring.save(store, question_set, after, schema.version_of(question), edit)
 
 
-Evidences = Annotated[
-    str, typer.Option("--evidence", help="Instead of quotes: JSON as in an import's column evidence.")
-]
+Evidences = Annotated[str, typer.Option("--evidence", help="Not quotes: JSON as in an import's column.")]
 
 
 @questions_app.command("add")
@@ -277,14 +268,10 @@ def questions_edit(
     quotes: Quotes = [],
     documents: QuoteDocuments = [],
     evidence: Evidences = "",
-    unanswerable: Annotated[
-        bool, typer.Option("--unanswerable", help="The documents do not answer it: remove all evidence.")
-    ] = False,
+    unanswerable: Annotated[bool, typer.Option("--unanswerable", help="Not answered: removes its evidence.")] = False,
     question_type: Type = "",
     style: Style = "",
-    version: Annotated[
-        str, typer.Option(help="Save only if this is still its version (`questions show --json`).")
-    ] = "",
+    version: Annotated[str, typer.Option(help="Save only while this is its version.")] = "",
     as_json: Json = False,
 ) -> None:
     """Change a question, its answer or its evidence; options that are not given change nothing."""

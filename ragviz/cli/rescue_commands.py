@@ -21,15 +21,11 @@ def rescue(
     run_name: RunName,
     k: Annotated[int | None, typer.Option("-k", help="Lost is what ranks below k; default: the run's.")] = None,
     stored: Annotated[bool, typer.Option("--stored", help="Search nothing: stored runs and replays only.")] = False,
-    build: Annotated[
-        bool, typer.Option("--build", help="Other chunkings, prefixes and rerankers, too: they embed texts first.")
-    ] = False,
-    combine: Annotated[
-        bool, typer.Option("--combine", help="Put the changes that gain alone together, one after the other.")
-    ] = False,
+    build: Annotated[bool, typer.Option("--build", help="Other chunkings, prefixes, rerankers, too.")] = False,
+    combine: Annotated[bool, typer.Option("--combine", help="Put together what gains alone.")] = False,
     reranker: Annotated[
         list[str],
-        typer.Option(help="A reranker to try: cross-encoder:NAME-OR-FOLDER, or model, which is paid for; repeat it."),
+        typer.Option(help="cross-encoder:NAME-OR-FOLDER, or model (paid); may be repeated."),
     ] = [],
     budget: Budget = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Tell what it would take, and do nothing.")] = False,

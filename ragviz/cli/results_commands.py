@@ -59,9 +59,7 @@ def results(
     run_name: RunName,
     k: Annotated[int | None, typer.Option("-k", help="Measure the rankings at this k; default: the run's.")] = None,
     by: Annotated[str, typer.Option(help=f"{', '.join(GROUPS)}: a row for each.")] = "",
-    metrics: Annotated[
-        list[str], typer.Option("--metric", metavar="NAME", help="With --by: show it, as recall@3; may be repeated.")
-    ] = [],
+    metrics: Annotated[list[str], typer.Option("--metric", metavar="NAME", help="With --by, as recall@3.")] = [],
     as_json: Json = False,
 ) -> None:
     """Show what a run measured.
@@ -242,26 +240,19 @@ def check(
     run_name: RunName,
     require: Annotated[
         list[str],
-        typer.Option(metavar="'METRIC>=X'", help='What a mean has to reach, as "recall@3>=0.8"; may be repeated.'),
+        typer.Option(metavar="'METRIC>=X'", help='As "recall@3>=0.8"; may be repeated.'),
     ] = [],
     baseline: Annotated[str, typer.Option(metavar="RUN", help="The run that this one must not be worse than.")] = "",
-    no_worse_than: Annotated[
-        float | None, typer.Option(help="The loss against it that is allowed, as a share of the range; default: 0.02.")
-    ] = None,
+    no_worse_than: Annotated[float | None, typer.Option(help="Loss against it that is allowed; default: 0.02.")] = None,
     metrics: Annotated[
         list[str],
-        typer.Option("--metric", metavar="NAME", help="Compared with it; default: those required, else recall."),
+        typer.Option("--metric", metavar="NAME", help="Compared; default: those required."),
     ] = [],
     undecided: Annotated[
         str,
-        typer.Option(
-            help="How a limit within the interval counts: estimate (the default of --require), pass (the default of "
-            "--baseline) or fail."
-        ),
+        typer.Option(help="How a limit within the interval counts: estimate, pass or fail."),
     ] = "",
-    junit_file: Annotated[
-        Path | None, typer.Option("--junit", metavar="FILE", help="Write JUnit XML: a test case for each check.")
-    ] = None,
+    junit_file: Annotated[Path | None, typer.Option("--junit", metavar="FILE", help="Write JUnit XML.")] = None,
     as_json: Json = False,
 ) -> None:
     """Check a run: exit 1 when its numbers are not reliable, a requirement is not met, or it is worse than a baseline.
@@ -296,9 +287,7 @@ def export(
             "all; may be repeated.",
         ),
     ] = [],
-    file_format: Annotated[
-        str, typer.Option("--format", help="csv (default), jsonl or parquet: of the tables; alone, of all of them.")
-    ] = "",
+    file_format: Annotated[str, typer.Option("--format", help="csv, jsonl or parquet; alone: all tables.")] = "",
     as_json: Json = False,
 ) -> None:
     """Write a run's files into FOLDER.
@@ -323,9 +312,7 @@ def export(
 
 
 def report(
-    names: Annotated[
-        list[str], typer.Argument(metavar="NAME...", help="A run, an experiment, or several runs: the baseline first.")
-    ],
+    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="A run, an experiment, or runs.")],
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The HTML file to write.")],
     k: Annotated[int | None, typer.Option("-k", help="Of several runs: default: the first's.")] = None,
     primary: Primary = "",

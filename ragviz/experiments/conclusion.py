@@ -7,7 +7,7 @@ their cells.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -123,13 +123,12 @@ def conclude(
     tied = ties.contenders(base, [deltas[name] for name in allowed], lambda: pairs(comparison, row.label))
     if tied[0] != base:
         tied.sort(key=lambda name: -means[name])
-    choice = ties.broken(tied, prices) if len(tied) > 1 else Choice()
+    several = len(tied) > 1
+    choice = ties.broken(tied, prices) if several else Choice()
     chosen = choice.run or tied[0]
-    if len(tied) > 1:
+    if several:
         notes.append(ties.words(tied, choice) + ("" if choice.run else _default_words(tied, base, means)))
-    notes += breach_words(breaches)
-    if of_gold := sorted(bounds & set(deltas)):
-        notes.append(f"Answered from the evidence, which no retriever knows, and never chosen: {_listed(of_gold)}.")
+    notes += [*breach_words(breaches), *_bound_words(bounds & set(deltas))]
     undecided = [name for name in allowed if deltas[name].verdict == "undecided"]
     best = max(undecided or allowed or deltas, key=lambda name: sign * (deltas[name].difference.mean or 0.0))
     decision: Decision = "undecided"
@@ -139,22 +138,33 @@ def conclude(
     elif final:
         decision = "undecided" if undecided else "do not ship"
         sentence = _stays_words(base, row.label, deltas, barred, best)
-    ranked_by = {cell.name: cell.run.retriever for cell in experiment.cells}
-    judged = deltas if chosen == base else [chosen]
-    between = final and any(ranked_by[name] != ranked_by[base] for name in judged)
+    doubt = _doubt(experiment, comparison, deltas if chosen == base else [chosen]) if final else ""
     return Conclusion(
         decision,
         chosen,
-        f"{sentence}{without_model.doubt(comparison.generators) if between else ''}.",
+        f"{sentence}{doubt}.",
         tuple(notes),
         deltas,
         tuple(breaches),
-        tuple(tied) if len(tied) > 1 else (),
+        tuple(tied) if several else (),
         choice,
         final,
         same_questions=not test,
         candidate=best if chosen == base else chosen,
     )
+
+
+def _bound_words(names: Collection[str]) -> list[str]:
+    """Say which cells answer from the gold chunks, if any."""
+    said = "Answered from the evidence, which no retriever knows, and never chosen"
+    return [f"{said}: {_listed(sorted(names))}."] if names else []
+
+
+def _doubt(experiment: Experiment, comparison: Comparison, judged: Collection[str]) -> str:
+    """Say what a set that was made without a model cannot tell, where a cell retrieves otherwise than the baseline."""
+    ranked_by = {cell.name: cell.run.retriever for cell in experiment.cells}
+    between = any(ranked_by[name] != ranked_by[experiment.rule.baseline] for name in judged)
+    return without_model.doubt(comparison.generators) if between else ""
 
 
 def _breach(

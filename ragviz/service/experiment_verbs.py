@@ -16,20 +16,6 @@ from ragviz.experiments.grid import Planned
 from ragviz.workspace import Workspace
 
 
-def side_asked(question_set: QuestionSet, split: str | None) -> str:
-    """Return the side of a set's split that a sweep asks, "" for all questions; by default validation where it is.
-
-    Raises:
-        UsageError: it is neither "validation", nor "all" or "".
-
-    """
-    if split in ("all", ""):
-        return ""
-    if split in (None, "validation"):
-        return "validation" if split or question_set.split is not None else ""
-    raise UsageError(f"A sweep asks validation or all questions, not '{split}': `ragviz confirm` asks test, once.")
-
-
 def with_baseline(
     workspace: Workspace, name: str, question_set: QuestionSet, planned: Planned, baseline: str = ""
 ) -> tuple[Planned, str]:
@@ -72,16 +58,18 @@ def planned(
     guardrails: Sequence[str] = (),
     **common: Any,
 ) -> tuple[Planned, ExperimentRule, str]:
-    """Return the cells of the experiment `name`, its rule, and the side that it asks.
+    """Return the cells of the experiment `name`, its rule, and the side that it asks, "" for all questions.
 
     `picks` are values of choices, `common` what all cells share: metrics, judge, seed; `guardrails` are as
-    "tokens=1.5x".
+    "tokens=1.5x". `split` is "validation", the default of a set that is split, or "all".
 
     Raises:
-        UsageError: as `side_asked`, `grid.planned` and `declaring.rule_of`.
+        UsageError: there is no such side, or as `grid.planned` and `declaring.rule_of`.
 
     """
-    side = side_asked(question_set, split)
+    if split not in (None, "", "all", "validation"):
+        raise UsageError(f"A sweep asks validation or all questions, not '{split}': `ragviz confirm` asks test, once.")
+    side = "validation" if split == "validation" or (split is None and question_set.split is not None) else ""
     cells = grid.planned(workspace, question_set, picks, split=side, **common)
     cells, baseline = with_baseline(workspace, name, question_set, cells, baseline)
     limits = [declaring.read_guardrail(text) for text in guardrails]
