@@ -31,7 +31,7 @@ from ragviz.runs import comparisons, measurements, replays, running
 from ragviz.stats.differences import corrected
 from ragviz.store import schema
 from ragviz.store.stored_corpora import StoredIndexes
-from ragviz.ui import frame, job_panel, wording
+from ragviz.ui import frame, job_panel, question_table, wording
 from ragviz.ui.cache import workspace
 from ragviz.workspace import Workspace, open_workspace
 from tests.model_server import ModelServer
@@ -461,6 +461,15 @@ def test_results_have_the_numbers_of_the_command_line(home: Path) -> None:
     assert tiles["MRR\u00a0↑"] == f"{summary.metrics['mrr'].mean:.2f}"
     assert tiles["Not in top 20\u00a0↓"] == str(summary.misses)
     assert address(app)["k"] == "3"
+
+
+def test_a_long_list_has_pages_and_ends_on_its_last_one(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ids = list(show("results", run="words").dataframe[-1].value["Id"])
+    monkeypatch.setattr(question_table, "PAGE", len(ids) - 1)
+    for tab in ("Overview", "RAGQuestEval"):
+        app = show("results", run="words", tab=tab, listed=str(len(ids)))
+        assert not app.warning
+        assert list(app.dataframe[-1].value["Id"]) == ids[-1:]
 
 
 FILTERS: list[tuple[dict[str, str], Callable[[dict[str, Any]], bool]]] = [

@@ -361,7 +361,7 @@ def _table(run: Run, rows: pd.DataFrame, shown: pd.DataFrame, k: int, above: Any
     columns |= {"Rank": table.number(50, help=rank), f"Recall@{k}": table.bar()}
     if metric := metric_of(run):
         columns[ANSWER_METRICS[metric].title] = table.bar(125)
-    first, end = table.page(len(ids), PAGE, "rows")
+    first, end = table.page(len(ids), PAGE, "listed")
     table.draw(
         shown[first:end], "asked", alt="Questions, the worst first", above=above, file=f"{run.name}-questions",
         saved=lambda: whole, columns=columns, among=ids[first:end], turn=key, opened=opened, most=8, empty="–",

@@ -165,11 +165,16 @@ def height(count: int, most: int | None, lines: int = 1) -> int | Literal["conte
 def page(count: int, size: int, name: str) -> tuple[int, int]:
     """Return first row and end of the page of `size` rows that the parameter `name` names, of `count` rows.
 
-    Its choice is drawn where there are several.
+    Its choice is drawn where there are several; past the last page, where filters left fewer rows, it is the last.
     """
     last = -(-count // size)
     if last < 2:
         return 0, count
-    bound = address.bound(name, 1, address.number_within(1, last), f"1 to {last}")
+
+    def read(text: str) -> int | None:
+        number = address.number_within(1, count)(text)
+        return None if number is None else min(number, last)
+
+    bound = address.bound(name, 1, read, f"1 to {last}")
     place = int(st.number_input(f"Page of {last:,}, {size:,} rows each", 1, last, width=220, **bound)) - 1
     return place * size, min(count, (place + 1) * size)
