@@ -33,9 +33,6 @@ workspace = frame.begin()
 store = workspace.store
 
 
-# The set
-
-
 @cache.kept(16)
 def figures(question_set: QuestionSet) -> tuple[dict[str, int], frozenset[str], int, str]:
     """Return what the tiles tell of the questions of a set.
@@ -81,9 +78,6 @@ def empty_set(question_set: QuestionSet) -> None:
         for label, tab in (("Generate some", "Generate"), ("Write one", "Write"), ("Import a file", "Import")):
             address.link("questions", label, set=question_set.name, tab=tab)
         address.link("questions", "Take them from what people asked", set=question_set.name, tab="Real questions")
-
-
-# New questions
 
 
 def next_step(question_set: QuestionSet) -> None:

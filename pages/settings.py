@@ -78,9 +78,6 @@ def part(title: str, address: str, key: str, verb: str = "Test") -> None:
                 st.markdown(f":blue[●] {plain(words)}{took}")
 
 
-# What is typed here
-
-
 def endpoint() -> None:
     """Draw the form of the model endpoint: address, models and key, for this server process."""
     turn = st.session_state.setdefault("endpoint-turn", 0)  # part of the fields' keys: a new one empties them

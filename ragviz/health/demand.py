@@ -150,9 +150,6 @@ def _notes(log: Log, clusters: Sequence[OpenCluster], vectors: Vectors) -> Itera
         yield f"The {EMBEDDED:,} clusters that were asked most are compared in full, the others by words only."
 
 
-# Kept with the set
-
-
 def read_into(
     workspace: Workspace,
     question_set: QuestionSet,
@@ -183,9 +180,6 @@ def stored(workspace: Workspace, question_set: QuestionSet) -> Demand | None:
     """Return what is kept with a set; None without a log."""
     found: Demand | None = decoded(Demand, workspace.store.sets.fact(question_set.id, FACT))
     return found
-
-
-# Into the set
 
 
 def add(workspace: Workspace, question_set: QuestionSet, texts: Sequence[str], author: str = "") -> list[Question]:

@@ -170,9 +170,6 @@ def scores_of(run: Run, question_id: str, k: int) -> dict[str, float | None]:
     }
 
 
-# Both rankings
-
-
 def rankings(runs: tuple[Run, Run], question: Question, k: int) -> None:
     """Draw both rankings side by side, each chunk with where the other one ranks the same text."""
     results = [cache.retrieved_for(run, question.id) for run in runs]

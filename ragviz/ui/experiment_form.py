@@ -174,9 +174,6 @@ def _rule(corpus: Corpus, question_set: QuestionSet, planned: Planned) -> tuple[
     )
 
 
-# What it takes
-
-
 @st.cache_data(show_spinner="Estimating", max_entries=32)
 def _takes(of: cache.State, key: str, _corpus: Corpus, _chosen: Chosen, *, calls: bool) -> Takes:
     return estimating.estimated(cache.workspace(), _corpus, _chosen.question_set, _chosen.planned.cells, calls=calls)

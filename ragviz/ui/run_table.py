@@ -151,9 +151,6 @@ def cannot_compare(runs: Sequence[Run], common: int) -> str:
     return ""
 
 
-# Dialogs
-
-
 @st.dialog("Rename the run")
 def rename(run: Run) -> None:
     """Ask for a new name of a run."""

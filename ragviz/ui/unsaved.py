@@ -46,9 +46,6 @@ def is_any() -> bool:
     return any(edited.typed for edited in _tables().values()) or any(draft.changed for draft in _drafts().values())
 
 
-# Drafts
-
-
 @dataclass(slots=True)
 class Draft:
     """A question as it is being written; `question` is the stored one that is edited, None for a new one.
@@ -156,9 +153,6 @@ def show_orphaned(store: Store) -> None:
                 if st.button("Dismiss", key=f"dismiss-{name}"):
                     discard(name)
                     st.rerun()
-
-
-# Edits in the table
 
 
 @dataclass(slots=True)

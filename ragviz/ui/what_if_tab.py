@@ -221,9 +221,6 @@ def _risk(run: Run, k: int) -> None:
         st.caption(plain(found.scope))
 
 
-# What is read and computed
-
-
 def _behind(run: Run, *_: object) -> list[str]:
     """Return the ids of the index and of the other runs, whose rankings may be those that a run fuses."""
     return [run.corpus_id, run.config.index, *cache.others(run)]
