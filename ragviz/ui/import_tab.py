@@ -31,7 +31,7 @@ OWN = """One question a row, as CSV or JSONL: `question`, `answer`, and the loca
 - `evidence`: a JSON list of such locations, when a question needs several
 
 A row with an answer and no evidence is reference only: its answer can be judged, its ranking cannot be measured. One
-with neither is refused, unless it is marked `unanswerable`."""
+with neither is refused, unless it is marked `unanswerable`. Usual other names are read too, as `ground_truth`."""
 FEW_DOCUMENTS = 1_000
 """Documents of a corpus that are read while the page waits; with more of them an import is a job, too."""
 _SHOWN = 5_000  # rows of problems that are drawn; the file has all
