@@ -284,7 +284,7 @@ def test_home_has_one_primary_button_for_the_next_step(home: Path) -> None:
         store.runs.delete(run.id)
     app = show("home")
     assert [b.label for b in app.button if b.proto.type == "primary"] == ["Run the questions"]
-    assert "local index" in words(app)
+    assert "local files, exact search" in words(app)
 
 
 # Documents

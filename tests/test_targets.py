@@ -127,12 +127,6 @@ def test_numbers_that_are_cited(text, numbers):
     assert cited(text) == numbers
 
 
-def test_marks_of_citations_are_taken_out():
-    assert without_citations("Dogs stay outside [2], cats too [1, 3].") == "Dogs stay outside, cats too."
-    assert without_citations("狗不能进【2】。") == "狗不能进。"
-    assert without_citations("Line one [1]\nLine [2024] two") == "Line one\nLine [2024] two"
-
-
 # Without a model
 
 HANDBOOK = chunks(
