@@ -57,7 +57,7 @@ def candidates(question: str, *texts: str) -> Candidates:
 
 def test_maxsim_by_hand():
     """ "cat fish" finds 0.6 and 0.8 in "dog", 1 and 0 in "cat", 1 and 1 in "fish cat"; its mean is half of the sum."""
-    score = maxsim_reranker.scorer(Encoder(), Parts())
+    score = maxsim_reranker.scorer(token_vectors.KeptPassages(Encoder()), Parts())
     ((dog, cat, both, empty, zero),) = score([candidates("cat fish", "dog", "cat", "fish cat", "", "zero")])
     assert (dog, cat, both, empty, zero) == pytest.approx((0.7, 0.5, 1.0, -1.0, 0.0), abs=1e-3)
     assert score([candidates("", "dog", "cat")]) == [[-1.0, -1.0]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import threading
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from functools import partial
@@ -47,24 +48,44 @@ def encode_by(name: str) -> Encode:
     return partial(weights.encoded_tokens, card)
 
 
+_kept: dict[tuple[str, Path | None], KeptPassages] = {}
+
+
+def kept_by(name: str, folder: Path | None) -> KeptPassages:
+    """Return the passages that this process keeps of the embedder `name`, with a file in `folder`; loads its model.
+
+    Those of the last embedder only. Raises as `encode_by`.
+    """
+    encode, key = encode_by(name), (weights.card(name).identity, folder)
+    if (kept := _kept.get(key)) is None:
+        _kept.clear()
+        kept = _kept[key] = KeptPassages(encode, folder)
+    return kept
+
+
 def unit(vectors: Vectors) -> Vectors:
     """Scale rows to length 1; a row of zeros stays one."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.asarray(vectors / np.where(lengths > 0, lengths, 1), dtype=np.float32)
 
 
+MOST_BYTES = 2**31
+"""Bytes of the vectors that are kept; when there are more, they are computed anew."""
+
+
 class KeptPassages:
     """Token vectors of passages, of unit length: each distinct text is computed once, and kept in a temporary file.
 
     A chunk of 200 tokens takes 150 kB in half precision, so those of a large corpus do not fit into memory. The file
-    has no name, and goes with its process.
+    has no name, and goes with its process. Several threads may use it, each with `lock` from `add` until it has read.
     """
 
     def __init__(self, encode: Encode, folder: Path | None = None) -> None:
         """Keep vectors in a file in `folder`, by default where the system keeps temporary files."""
         self.computed = 0
         """Texts computed so far."""
-        self._encode = encode
+        self.lock = threading.Lock()
+        self.encode = encode
         self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 - it is open as long as this object
         self._places: dict[str, tuple[int, int]] = {}  # digest of a text → first row and number of rows
         self._rows, self._dims = 0, 0
@@ -74,13 +95,15 @@ class KeptPassages:
 
         An exception that it raises stops the work; what was computed by then is kept.
         """
+        if self._rows * self._dims * 2 > MOST_BYTES:
+            self._places, self._rows = {}, 0
         missing = {key: text for text in texts if (key := _key(text)) not in self._places}
         keys = list(missing)
         if not keys:
             return
         progress(0, len(keys))
         done = 0
-        with closing(self._encode([without_surrogates(text) for text in missing.values()], "passage")) as batches:
+        with closing(self.encode([without_surrogates(text) for text in missing.values()], "passage")) as batches:
             for places, batch in batches:
                 for place, vectors in zip(places, batch, strict=True):
                     self._keep(keys[place], unit(vectors))

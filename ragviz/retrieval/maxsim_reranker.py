@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ragviz.models.token_vectors import Encode
+    from ragviz.models.token_vectors import KeptPassages
     from ragviz.models.vectors import Vectors
 
 VERSION = "1"
@@ -62,31 +62,30 @@ def build(parts: Parts) -> Scorer:
     from ragviz.models import token_vectors
 
     parts.progress(0, None, "", "Loading the embedder")
-    return scorer(token_vectors.encode_by(parts.argument or parts.embedder_name), parts)
+    return scorer(token_vectors.kept_by(parts.argument or parts.embedder_name, parts.folder), parts)
 
 
-def scorer(encode: Encode, parts: Parts) -> Scorer:
-    """Return a scorer that computes the vectors of each distinct text once, and keeps them as long as it lives."""
-    from ragviz.models.token_vectors import KeptPassages, unit
+def scorer(kept: KeptPassages, parts: Parts) -> Scorer:
+    """Return a scorer that computes the vectors of each distinct text once, and adds them to those that are kept."""
+    from ragviz.models.token_vectors import unit
     from ragviz.text.untrusted import without_surrogates
-
-    kept = KeptPassages(encode, parts.folder)
 
     def report(done: int, total: int) -> None:
         parts.progress(done, total, "chunks", "Embedding the tokens of chunks")
 
     def scored(candidates: Sequence[Candidates]) -> list[list[float]]:
         questions = list(dict.fromkeys(each.question for each in candidates))
-        with closing(encode([without_surrogates(question) for question in questions], "query")) as batches:
+        with closing(kept.encode([without_surrogates(question) for question in questions], "query")) as batches:
             of_question = {
                 questions[place]: unit(vectors)
                 for places, batch in batches
                 for place, vectors in zip(places, batch, strict=True)
             }
-        kept.add([text for each in candidates for text in each.texts], report)
-        return [
-            [float(score) for score in maxsim(of_question[each.question], *kept.read(each.texts))]
-            for each in candidates
-        ]
+        with kept.lock:
+            kept.add([text for each in candidates for text in each.texts], report)
+            return [
+                [float(score) for score in maxsim(of_question[each.question], *kept.read(each.texts))]
+                for each in candidates
+            ]
 
     return scored

@@ -26,14 +26,15 @@ def places(quote: str, text: str, most: int | None = None) -> list[tuple[int, in
     quote = quote.strip()
     if not quote:
         return []
-    spaced = r"\s+".join(map(re.escape, quote.split()))
-    if found := _spans(re.escape(quote), text, most) or _spans(spaced, text, most):
-        return found
-    pattern, whole = _pattern(folding(quote).text.strip()), _folding(text)
-    if not pattern:  # nothing of it is seen
-        return []
-    found = _spans(pattern, whole.text, most) or _spans(f"(?i:{pattern})", whole.text, most)
-    return [whole.source(*span) for span in found]
+    exact, folded = _patterns(quote)
+    for pattern in exact:
+        if found := _spans(pattern, text, most):
+            return found
+    whole = _folding(text)
+    for pattern in folded:
+        if found := _spans(pattern, whole.text, most):
+            return [whole.source(*span) for span in found]
+    return []
 
 
 def locate(quote: str, text: str) -> tuple[int, int] | None:
@@ -45,8 +46,16 @@ def locate(quote: str, text: str) -> tuple[int, int] | None:
     return next(iter(places(quote, text, 1)), None)
 
 
-def _spans(pattern: str, text: str, most: int | None) -> list[tuple[int, int]]:
-    return [match.span() for match in islice(re.finditer(pattern, text), most)]
+def _spans(pattern: re.Pattern[str], text: str, most: int | None) -> list[tuple[int, int]]:
+    return [match.span() for match in islice(pattern.finditer(text), most)]
+
+
+@lru_cache(maxsize=1024)
+def _patterns(quote: str) -> tuple[list[re.Pattern[str]], list[re.Pattern[str]]]:
+    """Return what finds a quote in a text, and in a folded text: nothing of what is not seen."""
+    exact = [re.escape(quote), r"\s+".join(map(re.escape, quote.split()))]
+    folded = _pattern(folding(quote).text.strip())
+    return list(map(re.compile, exact)), [re.compile(folded), re.compile(folded, re.IGNORECASE)] if folded else []
 
 
 def _pattern(quote: str) -> str:
