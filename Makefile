@@ -18,7 +18,7 @@ test: $(VENV)/.dev
 	$(BIN)/python -m pytest $(ARGS)
 
 test-fast: $(VENV)/.dev
-	$(BIN)/python -m pytest -m "not elasticsearch and not browser and not model" $(ARGS)
+	$(BIN)/python -m pytest -m "not elasticsearch and not browser and not model" --ignore=tests/attack $(ARGS)
 
 # Every figure of benchmarks/README.md that has a bound; ARGS names the scripts, all without it.
 bench: $(VENV)/.dev

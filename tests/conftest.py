@@ -63,7 +63,11 @@ def pytest_make_parametrize_id(val: object) -> str | None:
     return "postgresql" if val and val == os.environ.get(POSTGRESQL) else None
 
 
+@pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if "loaded_sample" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.model)
     if "PYTEST_XDIST_WORKER" in os.environ:
         items.sort(key=lambda item: [mark != group_of(file_of(item.nodeid)) for mark in SHARED])
 

@@ -228,6 +228,7 @@ def test_a_server_that_is_down_is_exit_1_with_its_address(ragviz, notes, monkeyp
     assert (job["status"], "127.0.0.1:9" in job["error"]) == ("failed", True)
 
 
+@pytest.mark.model
 def test_chinese_documents_under_the_packaged_embedder_are_searched_by_words(ragviz, tmp_path):
     """Forms and commands propose what a look at the documents says, and say why; what is asked for is done."""
     topics = ("开放时间", "借书费用", "停车规定", "宿舍申请", "安全培训", "访客登记", "设备维护", "会议预订")

@@ -322,6 +322,7 @@ ANSWERED = "sweep plant --questions asked --name judged --embedder none --retrie
 ANSWERED += "--answerer model --metrics equivalence,context_precision --primary equivalence --split validation --json"
 
 
+@pytest.mark.model
 def test_a_sweep_that_is_killed_again_and_again_pays_nothing_twice(tmp_path):
     """Six cells judged by a model over HTTP; each kill comes a little later than the one before."""
 

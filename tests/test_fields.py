@@ -83,6 +83,7 @@ print(json.dumps({
 """
 
 
+@pytest.mark.model
 def test_one_more_declaration_is_seen_everywhere(tmp_path):
     """A copy of the package in which one file differs: that of the declarations, by one choice more."""
     package = tmp_path / "copy" / "ragviz"

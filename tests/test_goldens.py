@@ -30,7 +30,7 @@ from ragviz import cli, sample
 from ragviz.core.settings import Settings
 from tests.model_server import ModelServer
 
-pytestmark = [pytest.mark.model, pytest.mark.timeout(1800)]
+pytestmark = pytest.mark.timeout(1800)
 
 FOLDER = Path(__file__).parent / "goldens"
 CORPUS, SET, EXPERIMENT = sample.NAME, "sample-questions", "sample-experiment"

@@ -59,7 +59,6 @@ def test_importing_it_loads_nothing():
     assert done.stdout == "[]\n"
 
 
-@pytest.mark.model
 def test_metrics_are_those_of_the_command_line_and_of_the_questions(made):
     table = made["second"].metrics()
     printed = command(made, "results", "second")["metrics"]
@@ -71,7 +70,6 @@ def test_metrics_are_those_of_the_command_line_and_of_the_questions(made):
         assert made["table"][name].count() == row["n"]
 
 
-@pytest.mark.model
 def test_the_comparison_is_the_command_lines(made):
     comparison = made["project"].compare("first", made["second"])
     printed = command(made, "compare", "first", "second")
@@ -91,7 +89,6 @@ def test_the_comparison_is_the_command_lines(made):
     assert table.loc[("mrr", "first"), ["difference", "won"]].isna().all()
 
 
-@pytest.mark.model
 def test_names_and_texts_of_others_are_no_markup(made, tmp_path):
     project, name = made["project"], f"hostile {HOSTILE}"
     (tmp_path / f"{HOSTILE.replace('/', '')}.md").write_text("A page about <b>pumps</b>.\n", encoding="utf-8")

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from benchmarks import judge_calls
 from ragviz.core.call import Call
 from ragviz.core.document import Chunk, Span
 from ragviz.core.question import Question
@@ -181,10 +180,3 @@ def test_the_pool_keeps_what_single_chunks_say_and_what_sets_say():
     assert known(shared, "a", 1).wanted() == pool.Asked((0,), (0,)), "these are other claims"
     bodies = [json.loads(body) for (about, *_), body in shared.bodies.items() if about == pool.subject("q", "r")]
     assert sorted(body["id"] for body in bodies) == ["a", "b", "c"]
-
-
-def test_twelve_configurations_take_at_most_four_times_the_calls_of_one():
-    found = judge_calls.measure(10, "model", "openai:bags")
-    assert found["ratio"] <= judge_calls.MOST
-    assert found["steps"]["reference"] == 10
-    assert found["steps"]["bank"] == 20

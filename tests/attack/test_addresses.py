@@ -214,7 +214,7 @@ def linked(text: str) -> list[str]:
     return links + [m[0] for pattern in INTERPRETED[1:3] for m in re.finditer(pattern, words, re.IGNORECASE)]
 
 
-@pytest.mark.parametrize("seed", seeds(2, len(FOREIGN)))
+@pytest.mark.parametrize("seed", seeds(1, len(FOREIGN)))
 def test_foreign_text_is_no_link_on_any_page(home: Path, seed: int) -> None:  # noqa: F811
     """Names, questions, answers, reasons and errors that others wrote."""
     store, text = open_workspace().store, FOREIGN[seed]

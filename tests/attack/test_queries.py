@@ -65,7 +65,7 @@ def drawn(page: str, seed: int) -> dict[str, str | list[str]]:
 
 
 @pytest.mark.parametrize("page", PAGES)
-@pytest.mark.parametrize("seed", seeds(12, 2 * len(JUNK)))
+@pytest.mark.parametrize("seed", seeds(6, 2 * len(JUNK)))
 def test_whatever_the_address_holds_the_page_is_drawn(home: Path, page: str, seed: int) -> None:  # noqa: F811
     params = drawn(page, seed)
     app = visit(page, **params)  # type: ignore[arg-type]  # AppTest takes lists too
