@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ragviz.generation import chinese_sentences
-from ragviz.generation.phrasing import Asked, Heading, Phrasing, phrasings
+from ragviz.generation.phrasing import Asked, Heading, Phrasing, phrasings, words_in
 
 _DIGITS = "〇零一二三四五六七八九十百"
 _NUMBERING = re.compile(
@@ -14,7 +14,7 @@ _NUMBERING = re.compile(
     rf"|附[件录]\s*[\dA-Z{_DIGITS}]*[：:\s　]+|步骤\s*[\d{_DIGITS}]+[：:\s　]*)"
 )
 _SIGNS = re.compile(r"^[^\w《“（(「]+|[\s　：:。.…—-]+$|[\U0001f000-\U0001faff\u2600-\u27bf\ufe0f]+")
-_EMPTY_LISTED = (
+_EMPTY = words_in(
     "概述 简介 介绍 说明 背景 前言 引言 绪论 总则 附则 其他 其它 备注 注意 注意事项 提示 参见 参考 参考资料"
     " 参考文献 相关链接 相关文档 目的 目录 适用范围 范围 定义 术语 常见问题 问答 示例 例子 例 总结 小结 结论 结语"
     " 后记 附录 附件 更多 更多信息 详情 补充 补充说明 修订记录 变更记录 更新日志 版本 版本历史 下一步 步骤 流程"
@@ -24,7 +24,6 @@ _EMPTY_LISTED = (
     " 现象 监督 罚则 责任 解释 施行 生效 时间 地点 费用 价格 对象 方式 标准 规则 规定 说明事项 特别说明 温馨提示"
     " 重要提示 免责声明 声明 致谢 版权 许可 更新 帮助 支持 反馈"
 )
-_EMPTY = frozenset(_EMPTY_LISTED.split())
 """Headings that mean nothing without the one above."""
 _JOINED = {
     "注意事项": "{c}有哪些注意事项？",

@@ -10,37 +10,31 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 
 from ragviz.core.document import Word
 from ragviz.core.question import QuestionType
-from ragviz.generation.phrasing import Asked, Phrasing
+from ragviz.generation.phrasing import Asked, Phrasing, words_in
 from ragviz.text import words
 from ragviz.text.words import content_words
 
 _ODD = re.compile(r"[?!:;()\[\]{}<>\"“”=|`*#→]| [–—-] |https?:|\.\.\.|…|\w_\w")
-_OPENS_LISTED = (
+_OPENS = words_in(
     "however also then thus therefore instead additionally finally next first second third otherwise but and or"
     " so yet moreover furthermore meanwhile still hence besides similarly likewise conversely alternatively again"
     " now note here there please let usually typically fortunately unfortunately currently recently today"
 )
-_OPENS = frozenset(_OPENS_LISTED.split())
-_UNSAID_LISTED = (
+_UNSAID = words_in(
     "it he she they him them this that these those such here above below following former latter previous another"
     " other same his her hers theirs i me my mine"
 )
-_UNSAID = frozenset(_UNSAID_LISTED.split())
-_TIME_LISTED = "second minute hour day week month year decade"
-_TIME = frozenset(_TIME_LISTED.split())
-_MONEY_LISTED = "dollar euro pound cent yuan franc yen usd eur gbp"
-_MONEY = frozenset(_MONEY_LISTED.split())
+_TIME = words_in("second minute hour day week month year decade")
+_MONEY = words_in("dollar euro pound cent yuan franc yen usd eur gbp")
 _MEASURES = frozenset(
     ["long", "high", "deep", "tall", "wide", "heavy", "old", "thick", "large", "big", "far", "fast", "away"]
 )
 _MONTH = re.compile(r"\b(?:Jan|Feb|Mar|Apr|May|June?|July?|Aug|Sep|Oct|Nov|Dec)[a-z]*\b|\b(?:1[5-9]|20)\d\d\b")
-_BY_PEOPLE_LISTED = (
+_BY_PEOPLE = words_in(
     "lead head chair direct manage run own write design build invent discover found create teach join win develop"
     " propose introduce paint compose translate edit publish organize organise start open"
 )
-_BY_PEOPLE = frozenset(_BY_PEOPLE_LISTED.split())  # fmt: skip
-_NAMED_LISTED = "PERSON ORG GPE NORP FAC PRODUCT WORK_OF_ART LOC EVENT"
-_NAMED = frozenset(_NAMED_LISTED.split())
+_NAMED = words_in("PERSON ORG GPE NORP FAC PRODUCT WORK_OF_ART LOC EVENT")
 
 
 class _Clause:

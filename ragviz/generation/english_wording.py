@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from ragviz.generation import english_sentences
-from ragviz.generation.phrasing import Asked, Heading, Phrasing, phrasings
+from ragviz.generation.phrasing import Asked, Heading, Phrasing, phrasings, words_in
 from ragviz.text import words
 from ragviz.text.words import content_words
 
@@ -19,7 +19,7 @@ NUMBERING = re.compile(
 )
 """A number before a title."""
 _SIGNS = re.compile(r"^[^\w(\"'“‘.]+|[\s:.…–—-]+$|[\U0001f000-\U0001faff\u2600-\u27bf\ufe0f]+|\s*¶$")
-_EMPTY_LISTED = (
+_EMPTY = words_in(
     "note|notes|see also|faq|faqs|example|examples|detail|details|more|more information|additional information"
     "|misc|miscellaneous|other|others|general|general information|reference|references|resources|links"
     "|further reading|next steps|what's next|contents|table of contents|related|related links|related topics"
@@ -37,12 +37,11 @@ _EMPTY_LISTED = (
     "|summary and next steps|next|previous|highlights|notable changes|other changes|bug fixes|new features"
     "|key takeaways|takeaways|key points|breaking changes|app|setup|configuration|files"
     "|file|api|api reference|docs|documentation|support|help"
-    "|feedback|updates|news"
+    "|feedback|updates|news",
+    "|",
 )
-_EMPTY = frozenset(_EMPTY_LISTED.split("|"))
 """Headings that mean nothing without the one above, and that nobody asks about with it."""
-_OVERVIEWS_LISTED = "introduction overview about summary description background intro abstract"
-_OVERVIEWS = frozenset(_OVERVIEWS_LISTED.split())
+_OVERVIEWS = words_in("introduction overview about summary description background intro abstract")
 _JOINED = {
     "prerequisites": "What are the prerequisites for {c}?",
     "requirements": "What are the requirements for {c}?",
@@ -70,7 +69,7 @@ _JOINED = {
     "troubleshooting": "How do I troubleshoot {c}?",
 }
 """Headings that mean something together with the one above."""
-_VERBS_LISTED = (
+VERBS = words_in(
     "accept access accommodate activate adapt add adjust allow analyze apply approve ask assign attach"
     " authenticate avoid become begin book bring browse build buy call cancel change check choose clean close"
     " collect combine communicate complete configure confirm connect contact contribute convert copy create"
@@ -86,19 +85,16 @@ _VERBS_LISTED = (
     " store style submit subscribe switch sync take talk test track train transfer translate trigger troubleshoot"
     " turn understand uninstall unlock update upgrade upload use validate verify view visit watch work wrap write"
 )
-VERBS = frozenset(_VERBS_LISTED.split())
-_AFTER_VERB_LISTED = (
+_AFTER_VERB = words_in(
     "a an the your our my its this these all any more multiple new up down off out into in on to from with using"
     " between data files custom other another"
 )
-_AFTER_VERB = frozenset(_AFTER_VERB_LISTED.split())
-_NOUNS_TOO_LISTED = (
+_NOUNS_TOO = words_in(
     "access book build call change check copy cut design display download draw export fix fork format grant hire"
     " import limit link list load log mark measure mount name order pass pay place plan plot print push record"
     " report request return review search share sign start stop store style switch sync test train transfer trigger"
     " turn update upgrade upload view visit watch work wrap"
 )
-_NOUNS_TOO = frozenset(_NOUNS_TOO_LISTED.split())
 _CODE = re.compile(r"^[\w@$-]*[._(:/\\<\[][\w.()_<>=/\\:\[\]@-]*$|^[a-z]+_[a-z_]+$|^--?[a-z][\w-]*$")
 _UNSAID = re.compile(r"\b(?:it|this|that|they|them|these|those|here|there|above|below|following)\b", re.IGNORECASE)
 _TO_ASKER = [(re.compile(rf"\b{a}\b", re.IGNORECASE), b) for a, b in (
@@ -172,8 +168,7 @@ class Casing:
         return word.lower() if is_small else word
 
 
-_WORDS_OF_GRAMMAR_LISTED = "a an the of and or to in on for with from by at as your our how what when why who"
-WORDS_OF_GRAMMAR = frozenset(_WORDS_OF_GRAMMAR_LISTED.split())
+WORDS_OF_GRAMMAR = words_in("a an the of and or to in on for with from by at as your our how what when why who")
 
 
 def cleaned(title: str) -> str:

@@ -27,6 +27,7 @@ class IndexedDocuments:
         }
         self.sections = cache(lambda document_id: sections(self.by_id[document_id]))
         self.chunks = cache(lambda document_id: indexing.chunks_of(self.by_id[document_id], cuts[document_id]))
+        self.places_of = cache(self._places)
 
     def section_of(self, document_id: str, start: int) -> str:
         """Return the path of the section at a character; "" for a document without text."""
@@ -42,7 +43,7 @@ class IndexedDocuments:
         groups = gold.gold_chunks(evidence, places)
         return tuple(dict.fromkeys(chunk_id for group in groups for chunk_id in group))
 
-    def places_of(self, document_id: str, asked: QuestionType) -> list[tuple[int, int]]:
+    def _places(self, document_id: str, asked: QuestionType) -> list[tuple[int, int]]:
         """Return the tables or lists of a document; nothing for a type that is none of `STRUCTURAL`."""
         found = structure(self.by_id[document_id])
         if asked == "table":

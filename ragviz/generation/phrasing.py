@@ -8,6 +8,11 @@ from dataclasses import dataclass
 from ragviz.core.question import QuestionType
 
 
+def words_in(listed: str, sign: str | None = None) -> frozenset[str]:
+    """Return the words of a list, which blanks, or another sign, part."""
+    return frozenset(listed.split(sign))
+
+
 @dataclass(frozen=True, slots=True)
 class Phrasing:
     """A question in one wording. Questions of one `template` differ in names alone; "" is a wording of its own."""

@@ -57,6 +57,7 @@ class Sources:
         self.of = cache(self._of)
         self._related = cache(self._by_document)
         self._words = cache(self._read)
+        self._title_of, self._whole_of = cache(self._title), cache(self._whole)
 
     def _of(self, document_id: str, asked: QuestionType) -> list[Source]:
         """Return the sources of a document for a type, each passage once before any is asked about again."""
@@ -90,10 +91,10 @@ class Sources:
         return Task(
             asked,
             style,
-            tuple(map(self._whole, source.passages)),
+            tuple(map(self._whole_of, source.passages)),
             tuple(filter(None, known)),
             len(known),
-            titles=tuple(map(self._title, source.passages)),
+            titles=tuple(map(self._title_of, source.passages)),
             own=document.language if document.language != "und" else "",
             drawn=int(digest(str(self._seed), source.key, asked, style)[:8], 16),
         )
