@@ -218,7 +218,7 @@ def priced(rows: pd.DataFrame) -> dict[str, tuple[float, float]]:
 
 
 heading.header("Settings", "What ragviz is connected to, and the source of each value.")
-with st.grid(2, min_column_width=340):
+with st.grid(2, min_column_width=260):
     part("Store", workspace.store.address, "store")
     if settings.elasticsearch_url:
         part("Elasticsearch", addresses.shown(settings.elasticsearch_url), "index")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -13,7 +12,7 @@ from streamlit.runtime.scriptrunner import RerunException
 from ragviz.core.document import Corpus
 from ragviz.core.errors import RagvizError
 from ragviz.core.installation import dashboard_folder
-from ragviz.text.markup import STYLE, plain, without_middle
+from ragviz.text.markup import STYLE, plain
 from ragviz.ui import address, cache, job_panel, presentation, unsaved
 from ragviz.ui.address import FRAMED, REMEMBERED, WARN_AGAIN, WARNED
 from ragviz.ui.kit import heading, notices
@@ -40,7 +39,7 @@ UNLISTED = {"inspect": ("Case", "manage_search"), "experiment": ("Experiment", "
 """Pages without a link of their own: a case is opened from a list of questions, an experiment from the page Runs."""
 
 FITS = 27
-"""Letters of a name that fit into the sidebar; of Chinese, half as many."""
+"""Letters of a name that fit into the sidebar; the browser cuts the end of a longer one."""
 _CORPUS = "corpus"  # session state: the corpus that is picked
 _TITLE = "page-title"  # session state: the title of the requested page
 
@@ -204,11 +203,8 @@ def sidebar(corpora: Sequence[Corpus]) -> None:
         name = address.chosen("corpus", names, noun="corpus")
         if names:
             st.session_state["choice-corpus"] = name
-            labels = _labels(names)
-            st.selectbox(
-                "Corpus", names, key="choice-corpus", on_change=_change_corpus, format_func=labels.__getitem__,
-                help=None if name is None or labels[name] == name else plain(name),
-            )  # fmt: skip
+            whole = plain(name) if name and len(name) > FITS else None
+            st.selectbox("Corpus", names, key="choice-corpus", on_change=_change_corpus, help=whole)
         picked = next((corpus for corpus in corpora if corpus.name == name), None)
         job_panel.jobs_panel(picked.id if picked else "")
         for section, pages in NAVIGATION.items():
@@ -221,20 +217,6 @@ def sidebar(corpora: Sequence[Corpus]) -> None:
                     )
         presentation.entry(picked)
     st.session_state[_CORPUS] = picked
-
-
-def _labels(names: Sequence[str]) -> dict[str, str]:
-    """Return each name as it fits into the sidebar, its middle left out; names that would look alike stay whole.
-
-    >>> _labels(["Sample: Tarrow Ridge Observatory", "notes"])
-    {'Sample: Tarrow Ridge Observatory': 'Sample: Tarro…e Observatory', 'notes': 'notes'}
-    >>> alike = ["report of the year 2023 on the waterworks", "report of the year 2024 on the waterworks"]
-    >>> list(_labels(alike).values()) == alike
-    True
-    """
-    labels = {name: without_middle(name, FITS if len(name.encode()) < 2 * len(name) else FITS // 2) for name in names}
-    times = Counter(labels.values())
-    return {name: label if times[label] == 1 else name for name, label in labels.items()}
 
 
 def _change_corpus() -> None:

@@ -113,7 +113,7 @@ def _compare(question_set: QuestionSet, asked_by: dict[int, list[str]]) -> None:
         alt="Questions that differ",
         above=f"{wording.counted(len(found), 'question')} differ{'s' if len(found) == 1 else ''}",
         file=f"{question_set.name}-{older}-{newer}",
-        columns={"Question": 300 if is_told else 700, "What": 110, "Before": 250, "After": 250},
+        columns={"Question": 300 if is_told else 450, "What": 110, "Before": 250, "After": 250},
         most=6,
         lines=4 if is_told else 1,
     )
