@@ -14,7 +14,9 @@ For all metrics, and for the six that other libraries have too, a row each of `m
 - time with `--concurrency` calls in flight, of `--latency` seconds each, ÷ the time that the client takes for them.
   `alone_ratio` and `client_alone_ratio` are that of either ÷ calls × latency ÷ concurrency, `most_in_flight` the calls
   that the server saw at once;
-- the peak of resident memory.
+- the peak of resident memory;
+- the space that an item takes in the store: its ranking, answer, verdicts and scores, the replies and banks that other
+  runs find there; without the vectors of its sentences, which are of the embedder's size.
 """
 
 from __future__ import annotations
@@ -24,13 +26,13 @@ import json
 import multiprocessing
 import random
 import re
-import resource
+import sqlite3
 import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -42,9 +44,6 @@ from rows import processor_seconds, row  # noqa: E402
 
 from ragviz.core.configuration import IndexConfig, RunConfig  # noqa: E402
 from ragviz.core.settings import Settings  # noqa: E402
-from ragviz.documents import corpora  # noqa: E402
-from ragviz.index import indexing  # noqa: E402
-from ragviz.questions import exchange  # noqa: E402
 from ragviz.workspace import Workspace  # noqa: E402
 
 METRICS = {
@@ -75,6 +74,10 @@ def sentence(rng: random.Random) -> str:
 
 def fill(home: Path, url: str, count: int) -> None:
     """Make a workspace with `count` documents of three passages, an index of them, and a question about each."""
+    from ragviz.documents import corpora
+    from ragviz.index import indexing
+    from ragviz.questions import exchange
+
     workspace = opened(home, url, 8)
     corpus, rng, rows, files = workspace.store.corpora.add("benchmark"), random.Random(7), [], []
     for number in range(count):
@@ -105,6 +108,15 @@ def opened(home: Path, url: str, concurrency: int) -> Workspace:
     )
 
 
+def stored_kb(home: Path) -> float:
+    """Kilobytes of the pages that runs, verdicts and replies take in the store: no documents, questions and vectors."""
+    with closing(sqlite3.connect(home / "ragviz.db")) as connection:
+        sizes = dict(connection.execute("SELECT name, sum(pgsize) FROM dbstat GROUP BY name"))
+        of_vectors = "sum((kind = 'embedding') * (length(value) + 50)) * 1.0 / sum(length(value) + 50)"
+        sizes["cache"] *= 1 - connection.execute(f"SELECT {of_vectors} FROM cache").fetchone()[0]
+    return sum(size for name, size in sizes.items() if not re.search("document|question|cuts", name)) / 1024
+
+
 def judge(pipe: Connection, home: Path, url: str, concurrency: int, metrics: Sequence[str]) -> None:
     """Make a run in this process, and send what it took."""
     from ragviz.runs import running
@@ -114,7 +126,9 @@ def judge(pipe: Connection, home: Path, url: str, concurrency: int, metrics: Seq
     config = RunConfig("index", "asked", "knn", k=3, answerer="model", metrics=tuple(metrics), depth=10)
     current = running.run(workspace, f"run at {concurrency}", config)
     seconds, cpu = time.perf_counter() - started, processor_seconds() - before
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    # Not `ru_maxrss`: that begins with the memory of the process that started this one.
+    status = Path("/proc/self/status").read_text(encoding="utf-8")
+    memory = int(re.findall(r"VmHWM:\s+(\d+)", status)[0]) / 1024
     failed = [
         s
         for j in workspace.store.judgements.scores(current.id).values()
@@ -183,11 +197,13 @@ def measure(metrics: str, items: int, concurrency: int, latency: float) -> dict[
         with tempfile.TemporaryDirectory() as folder, served(latency if wide else 0.0) as (url, server):
             home = Path(folder)
             fill(home, url, items)
+            before = stored_kb(home)
             server.send("index")
             server.recv()
             ours = in_process(judge, home, url, calls_at_once, METRICS[metrics])
             server.send("run")
             bodies, most = server.recv()
+            kilobytes = stored_kb(home) - before
             client = in_process(send_again, url, calls_at_once, bodies)
         if wide:
             alone = len(bodies) * latency / concurrency
@@ -195,6 +211,7 @@ def measure(metrics: str, items: int, concurrency: int, latency: float) -> dict[
             found |= {"alone_ratio": ours["seconds"] / alone, "client_alone_ratio": client["seconds"] / alone}
             found |= {"most_in_flight": most}
         else:
+            found |= {"kb": kilobytes / items}
             found |= {"calls": len(bodies) / items, "ms": 1000 * ours["cpu"] / items}
             found |= {"client_ms": 1000 * client["cpu"] / items, "mb": ours["mb"]}
     return {name: round(value, 2) for name, value in found.items()}
@@ -211,6 +228,8 @@ def main() -> None:
     for metrics in options.metrics:
         found = measure(metrics, options.items, options.concurrency, options.latency)
         print(json.dumps({"benchmark": "judging", "metrics": metrics, "items": options.items} | found))
+        stored = f"judged item, {metrics} metrics, {options.items} items: space in the store without vectors"
+        row(stored, found["kb"], None, "kB", 12)
         item = f"judged item, {metrics} metrics, {options.items} items, {found['calls']} calls each"
         row(f"{item}: processor time", found["ms"], None, "ms CPU", 25 if metrics == "all" else 12)
         row(f"{item}: ÷ the openai client's for these calls", found["ms"], found["client_ms"], "ms CPU", 3)

@@ -18,12 +18,14 @@ import json
 import os
 import random
 import resource
+import struct
 import subprocess
 import sys
 import tempfile
 import threading
 import time
 import zlib
+from base64 import b64encode
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -104,7 +106,11 @@ def text_of(language: str, characters: int) -> str:
     return "".join(pieces)[:characters]
 
 
-DRAWN = [json.dumps([random.Random(seed).uniform(-1, 1) for _ in range(DIMS)]) for seed in range(100)]
+VECTORS = [[random.Random(seed).uniform(-1, 1) for _ in range(DIMS)] for seed in range(100)]
+DRAWN = {
+    "float": [json.dumps(vector) for vector in VECTORS],
+    "base64": [json.dumps(b64encode(struct.pack(f"<{DIMS}f", *vector)).decode()) for vector in VECTORS],
+}
 """Vectors of an endpoint, as JSON."""
 
 
@@ -116,7 +122,8 @@ class Vectors(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         """Answer with a vector for each text."""
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        rows = (DRAWN[zlib.crc32(text.encode()) % len(DRAWN)] for text in body["input"])
+        drawn = DRAWN[body.get("encoding_format", "float")]
+        rows = (drawn[zlib.crc32(text.encode()) % len(drawn)] for text in body["input"])
         data = ", ".join(f'{{"object": "embedding", "index": {n}, "embedding": {row}}}' for n, row in enumerate(rows))
         usage = '{"prompt_tokens": 1, "total_tokens": 1}'
         reply = f'{{"object": "list", "model": "drawn", "data": [{data}], "usage": {usage}}}'.encode()

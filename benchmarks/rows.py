@@ -22,6 +22,9 @@ COMMANDS: tuple[str, ...] = (
     "runs.py",
     "dashboard.py --rounds 1",
     "visitors.py",
+    "judging.py",
+    "vectors.py",
+    "sweep.py --parts calls",
 )
 """The scripts of this folder with the sizes of `make bench`, which end in reasonable time."""
 

@@ -88,7 +88,8 @@ def url(own: Path) -> Iterator[str]:
 
 def ask_both(url: str, file: Path | None = None) -> tuple[str, str]:
     client = ModelClient(f"{url}/v1", None, "loopback", timeout=10, ca_file=file)
-    return client.complete([{"role": "user", "content": "x"}]).text, elastic_server.health(url, None, file)["status"]
+    said = client.ask(Request([{"role": "user", "content": "x"}])).text
+    return said, elastic_server.health(url, None, file)["status"]
 
 
 @pytest.mark.parametrize("way", ["RAGVIZ_CA_FILE", "SSL_CERT_FILE"])

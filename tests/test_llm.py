@@ -50,9 +50,9 @@ def say(text):
 def test_falls_back_once_and_remembers(server, refuse, mode):
     server.refuse = set(refuse)
     client = client_of(server)
-    first = client.complete(say("one"), Verdict)
+    first = client.ask(Request(say("one"), Verdict))
     tried = server.counts.calls
-    second = client.complete(say("two"), Verdict)
+    second = client.ask(Request(say("two"), Verdict))
     assert isinstance(first.parsed, Verdict)
     assert isinstance(second.parsed, Verdict)
     assert tried == len(refuse) + 1
@@ -63,11 +63,11 @@ def test_falls_back_once_and_remembers(server, refuse, mode):
 def test_parameters_the_model_refuses_are_left_out_from_then_on(server):
     server.refuse = {"temperature", "max_tokens"}
     client = client_of(server)
-    client.complete(say("one"), max_tokens=7)
+    client.ask(Request(say("one"), max_tokens=7))
     assert server.bodies[-1]["max_completion_tokens"] == 7
     assert "temperature" not in server.bodies[-1]
     calls = server.counts.calls
-    client.complete(say("two"))
+    client.ask(Request(say("two")))
     assert server.counts.calls == calls + 1
     assert client.test().refused == ("max_tokens", "temperature")
 
@@ -99,7 +99,7 @@ def test_equal_requests_at_the_same_time_are_paid_once(server):
     server.latency = 0.2
     client = client_of(server)
     with ThreadPoolExecutor(8) as pool:
-        answers = list(pool.map(lambda _: client.complete(say("hello")), range(8)))
+        answers = list(pool.map(lambda _: client.ask(Request(say("hello"))), range(8)))
     assert server.counts.calls == 1
     assert len({answer.text for answer in answers}) == 1
     assert sum(not answer.cached for answer in answers) == 1
@@ -108,14 +108,14 @@ def test_equal_requests_at_the_same_time_are_paid_once(server):
 @pytest.mark.parametrize("header", ["0.4", lambda: formatdate(time.time() + 2, usegmt=True)])
 def test_retry_after_is_honoured_by_every_caller(server, header):
     client = client_of(server)
-    client.complete(say("zero"))
+    client.ask(Request(say("zero")))
     server.retry_after = header if isinstance(header, str) else header()
     server.script.append("429")
     started = time.monotonic()
     with ThreadPoolExecutor(2) as pool:
-        first = pool.submit(client.complete, say("one"))
+        first = pool.submit(client.ask, Request(say("one")))
         time.sleep(0.15)
-        pool.submit(client.complete, say("two")).result()
+        pool.submit(client.ask, Request(say("two"))).result()
         assert time.monotonic() - started > 0.35
         assert first.result().text
 
@@ -137,7 +137,7 @@ def test_concurrency_is_bounded_and_adapts(server):
 def test_statuses_decide_whether_further_calls_help(server, status, calls, outage):
     server.script.extend([status] * 5)
     with pytest.raises(ModelError, match=f"HTTP {status}") as caught:
-        client_of(server, attempts=3).complete(say("hello"))
+        client_of(server, attempts=3).ask(Request(say("hello")))
     assert server.counts.calls == calls
     assert caught.value.outage is outage
 
@@ -148,12 +148,12 @@ def test_the_key_is_nowhere(server, caplog):
     cache = Memory()
     client = client_of(server, cache=cache)
     with pytest.raises(ModelError, match=r"HTTP 401\. The key was refused") as refused:
-        client.complete(say("hello"))
+        client.ask(Request(say("hello")))
     server.key = KEY
     server.script.append("400")  # this one echoes the Authorization header
     with pytest.raises(ModelError, match="••••") as echoed:
-        client.complete(say("hello"))
-    client.complete(say("hello"))
+        client.ask(Request(say("hello")))
+    client.ask(Request(say("hello")))
     texts = [str(refused.value), str(echoed.value), repr(client), caplog.text, repr(cache.items), repr(vars(client))]
     assert not [text for text in texts if KEY in text]
 
@@ -250,7 +250,7 @@ def test_the_object_that_is_meant_is_read(server, monkeypatch, said):
     real = model_server._completion
     monkeypatch.setattr("tests.model_server._completion", lambda body, text: real(body, "") | {"choices": [
         {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": said}}]})  # fmt: skip
-    assert client_of(server).complete(say("x"), Verdict).parsed == Verdict(**CLAIM)
+    assert client_of(server).ask(Request(say("x"), Verdict)).parsed == Verdict(**CLAIM)
     assert server.counts.calls == 1
 
 
@@ -278,7 +278,7 @@ def test_what_a_server_refuses_in_any_words_is_left_out_from_then_on(server, par
     client = client_of(server)
     messages = [{"role": "system", "content": "Judge."}, {"role": "user", "content": "The text."}]
     for seed in (1, 2):
-        assert client.complete(messages, Verdict, seed=seed).parsed
+        assert client.ask(Request(messages, Verdict, seed=seed)).parsed
     assert server.counts.calls == 3
     sent = {**server.bodies[-1]}
     texts = [message["content"] for message in sent["messages"]]
@@ -412,7 +412,7 @@ def test_a_redirect_gets_neither_the_prompt_nor_the_key(server, status):
         threading.Thread(target=moved.serve_forever, daemon=True).start()
         client = ModelClient(f"http://127.0.0.1:{moved.server_port}/v1", SecretStr(KEY), "loopback", backoff=0.01)
         with pytest.raises(ModelError, match="set OPENAI_BASE_URL to its new address"):
-            client.complete(say("hello"))
+            client.ask(Request(say("hello")))
         with pytest.raises(ModelError, match="set OPENAI_BASE_URL to its new address"):
             embedded(client, ["hello"])
         moved.shutdown()
@@ -468,7 +468,7 @@ def test_a_reply_that_was_cut_gets_more_room_and_later_ones_do_too(server, monke
 def test_no_key_means_no_key_from_the_environment(server, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     server.key = "none"
-    assert ModelClient(server.url, None, "loopback").complete(say("hello")).text
+    assert ModelClient(server.url, None, "loopback").ask(Request(say("hello"))).text
 
 
 @pytest.mark.parametrize("tokens", ["12", 1.5, -3, None, True, 10**400, 600_000], ids=lambda tokens: str(tokens)[:9])
@@ -477,10 +477,10 @@ def test_numbers_of_tokens_that_cannot_be_are_counted_from_the_texts(server, mon
     usage = {"usage": {"prompt_tokens": tokens, "completion_tokens": tokens}}
     monkeypatch.setattr("tests.model_server._completion", lambda body, text: {**real(body, "word " * 30), **usage})
     client = client_of(server, prices={"loop": (2.0, 1.0)}, cache=Memory())
-    completion = client.complete(say("x" * 3000), max_tokens=100)
+    completion = client.ask(Request(say("x" * 3000), max_tokens=100))
     assert (completion.prompt_tokens, completion.completion_tokens, completion.estimated) == (1000, 50, True)
     assert (client.usage.estimated, client.usage.cost) == (1, pytest.approx(2050 / 1e6))
-    again = client.complete(say("x" * 3000), max_tokens=100)
+    again = client.ask(Request(say("x" * 3000), max_tokens=100))
     assert (again.cached, again.cost, again.estimated) == (True, completion.cost, True)
 
 
@@ -488,5 +488,5 @@ def test_errors_hide_a_key_but_no_common_word(server):
     for key, shown in ((KEY, "Bearer ••••"), ("test", "Bearer test")):
         server.script.append("400")  # this one echoes the Authorization header
         with pytest.raises(ModelError) as echoed:
-            ModelClient(server.url, SecretStr(key), "loopback").complete(say("hello"))
+            ModelClient(server.url, SecretStr(key), "loopback").ask(Request(say("hello")))
         assert shown in str(echoed.value)

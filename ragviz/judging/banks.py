@@ -7,6 +7,7 @@ run then asks the generated text the same questions, in one call.
 from __future__ import annotations
 
 import json
+import zlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -275,12 +276,13 @@ def bank_bytes(bank: Bank) -> bytes:
     """Return a bank as it is cached."""
     items = [[item.key, item.question, item.answer] for item in bank.items]
     calls = [[getattr(call, name) for name in Call.__slots__] for call in bank.calls]
-    return json.dumps([items, bank.language, bank.maker, bank.version, calls], ensure_ascii=False).encode()
+    body = [items, bank.language, bank.maker, bank.version, calls]
+    return zlib.compress(json.dumps(body, ensure_ascii=False).encode())
 
 
 def read_bank(body: bytes) -> Bank:
     """Read what `bank_bytes` wrote."""
-    items, lang, maker, version, calls = json.loads(body)
+    items, lang, maker, version, calls = json.loads(zlib.decompress(body))
     return Bank(tuple(BankItem(*item) for item in items), lang, maker, version, tuple(Call(*call) for call in calls))
 
 

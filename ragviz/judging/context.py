@@ -185,7 +185,8 @@ def _ask(state: State, plan: Plan, ask: Asks) -> ContextVerdicts:
         claims, useful = _asked(state, plan, ask, known, asked)
         if state.asked:  # only what was asked is wanted
             return ContextVerdicts(claims, useful)
-        plan.pool.add(judge[0], known.learn(asked, claims, useful, state.calls[before:]))
+        own = [call for call in state.calls[before:] if call.step == "context"]  # other steps are done meanwhile
+        plan.pool.add(judge[0], known.learn(asked, claims, useful, own))
     if not behind:
         return ContextVerdicts(known.rows(), known.useful)
     replies = tuple(digest(call.raw) for call in behind)

@@ -93,7 +93,8 @@ def foresee(
 
     But with `probe`, an endpoint of unknown pace is sent two small calls, to learn how long calls take.
     """
-    dry, plan = _DryRun(), replace(plan, banks=_ReadOnly(plan.banks), pool=_ReadOnlyPool(plan.pool))
+    dry, read_only = _DryRun(), _ReadOnly(plan.banks, plan.pool)
+    plan = replace(plan, banks=read_only, pool=read_only)
     for request in controls:
         assert plan.judge is not None
         dry.step, dry.item = "controls", items[0]
@@ -128,20 +129,13 @@ def foresee(
 
 
 class _ReadOnly:
-    """A cache to which nothing is added: a bank of placeholder replies must not be kept."""
+    """A cache and a pool to which nothing is added: placeholders make no banks and no verdicts."""
 
-    def __init__(self, cache: Cache) -> None:
-        self.get_many = cache.get_many
+    def __init__(self, cache: Cache, pool: Pool) -> None:
+        self.get_many, self.verdicts = cache.get_many, pool.verdicts
 
     def put_many(self, items: Mapping[str, bytes]) -> None:
         """Keep nothing."""
-
-
-class _ReadOnlyPool:
-    """A pool to which nothing is added: placeholders are no verdicts."""
-
-    def __init__(self, pool: Pool) -> None:
-        self.verdicts = pool.verdicts
 
     def add(self, judge: str, verdicts: Mapping[tuple[str, str], str]) -> None:
         """Keep nothing."""

@@ -22,7 +22,7 @@ from ragviz.core.verdict import ClaimVerdict
 
 def subject(question: str, reference: str, *what: str) -> str:
     """Return the key of what is asked about a question's chunks: nothing else, for usefulness and the reference."""
-    return digest("verdicts", question, reference, *what, length=32)
+    return digest("verdicts", question, reference, *what, length=24)
 
 
 def sets_of(question: str, reference: str) -> str:
@@ -32,7 +32,7 @@ def sets_of(question: str, reference: str) -> str:
 
 def text_key(text: str) -> str:
     """Return the key of a chunk's text."""
-    return digest("chunk", text, length=32)
+    return digest("chunk", text, length=24)
 
 
 class Memory:
@@ -193,7 +193,7 @@ class Known:
 
         `rows` are by number of the claim, with a verdict for each of the places; `useful` is by place.
         """
-        told_by = {digest(call.step, call.raw, length=32): call for call in calls}
+        told_by = {digest(call.step, call.raw, length=24): call for call in calls}
         paid, shift = tuple(told_by), len(self.answer.texts)
         bodies = {key: {"call": [getattr(call, name) for name in Call.__slots__]} for key, call in told_by.items()}
         new = {(self.about_calls, key): json.dumps(body, ensure_ascii=False) for key, body in bodies.items()}
@@ -215,7 +215,7 @@ class Known:
             if own and len({self.keys[place] for place in asked.places}) > 1:
                 together = _together(own, [self.keys[place] for place in asked.places], paid)
                 claims.sets.append(together)
-                new[claims.about_sets, digest(*sorted(together.chunks), claims.key, length=32)] = self._set(
+                new[claims.about_sets, digest(*sorted(together.chunks), claims.key, length=24)] = self._set(
                     claims, together, asked.places
                 )
         return new

@@ -116,7 +116,7 @@ class Scheduler:
                 return
             with self._changed:
                 if self._left:
-                    self._changed.notify(self._advance(place, step))
+                    self._changed.notify(self._advance(place, step) - 1)  # one of them is for this thread
                 if not self._left:
                     self._changed.notify_all()
 
@@ -179,10 +179,6 @@ class Asker:
         """Why an endpoint is being waited for, "" when it answers."""
         return self._waiting or next((client.trouble for client in self._clients if client.trouble), "")
 
-    def settle(self) -> None:
-        """Record what calls cost, in place of the most that they could."""
-        self._plan.spending.settle()
-
     def _wait(self, error: ModelError, pauses: int) -> None:
         """Wait before the next call to an endpoint that is down; raise errors that waiting does not solve."""
         if not error.temporary:
@@ -231,21 +227,15 @@ def work(items: Sequence[Item], plan: Plan, keep: Keep, progress: Progress = sil
     try:
         _work(items, plan, keep, progress, asker)
     finally:
-        asker.settle()
+        plan.spending.settle()
 
 
-def stage_of(plan: Plan) -> str:
-    """Return what is done with a run's questions, as a person reads it; questions are answered and judged by turns."""
-    judged = len(plan.steps) > ("answer" in plan.steps)
-    answered = "answer" in plan.steps
-    return "Answering and judging" if answered and judged else "Answering" if answered else "Judging"
-
-
-def metrics_stage(plan: Plan) -> str:
-    """Return what is done with the answers of some questions before they are stored, as a person reads it."""
-    return (
-        "Embedding answers" if plan.embedder is not None and similarities.COSINES & plan.inputs else "Scoring answers"
-    )
+def _stages(plan: Plan) -> tuple[str, str]:
+    """Return what is done with a run's questions, by turns, and with their answers before they are stored."""
+    judged, answered = len(plan.steps) > ("answer" in plan.steps), "answer" in plan.steps
+    asking = "Answering and judging" if answered and judged else "Answering" if answered else "Judging"
+    embeds = plan.embedder is not None and similarities.COSINES & plan.inputs
+    return asking, "Embedding answers" if embeds else "Scoring answers"
 
 
 class _Count:
@@ -292,19 +282,19 @@ def _load(items: Sequence[Item], plan: Plan) -> None:
 def _work(items: Sequence[Item], plan: Plan, keep: Keep, progress: Progress, asker: Asker) -> None:
     """Do all rounds, reporting progress; with a judge in steps, about one call each: its questions take long."""
     states = [State.of(item, place) for place, item in enumerate(items)]
-    count, stage = _Count(plan, len(items), progress, asker), stage_of(plan)
+    count, (stage, scoring) = _Count(plan, len(items), progress, asker), _stages(plan)
     count.report(stage)
     for turn in range(ROUNDS):
         failed: list[State] = []
         for batch in _finished(states, plan, asker, turn):
             if batch:
-                count.report(metrics_stage(plan))
+                count.report(scoring)
                 answers = similarities.with_similarities([evaluated(state) for state in batch], batch, plan)
                 keep([(evaluated, plan.score(evaluated)) for evaluated in answers])
             repeated = [state for state in batch if state.failures.keys() - state.hopeless and turn < ROUNDS - 1]
             failed += repeated
             count.stored(len(batch) - len(repeated))
-            asker.settle()
+            plan.spending.settle()
             count.report(stage)
         states = [state.once_more() for state in sorted(failed, key=lambda state: state.place)]
         if not states:

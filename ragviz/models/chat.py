@@ -9,6 +9,7 @@ import json
 import random
 import threading
 import time
+import zlib
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -135,25 +136,13 @@ class ModelClient:
         """Return the dollars for that many tokens, None when the model has no price."""
         return cost(self._prices, self.model, prompt_tokens, completion_tokens)
 
-    def complete(
-        self,
-        messages: Sequence[Message],
-        reply: type[Reply] | None = None,
-        *,
-        temperature: float = 0.0,
-        max_tokens: int | None = None,
-        seed: int | None = None,
-    ) -> Completion[Reply]:
-        """Answer `messages`; with `reply`, as a value of that type.
+    def ask(self, request: Request[Reply]) -> Completion[Reply]:
+        """Answer a request, with a reply of its type; equal requests at the same time are paid once.
 
         Raises:
             ModelError: no usable answer after all attempts; names host, model, status and the next step.
 
         """
-        return self.ask(Request(messages, reply, temperature, max_tokens, seed))
-
-    def ask(self, request: Request[Reply]) -> Completion[Reply]:
-        """Answer a request, as `complete` does; equal requests at the same time are paid once."""
         key = self._cache_key(request)
         with self._lock:
             first = key not in self._asking
@@ -230,7 +219,7 @@ class ModelClient:
         half, and later ones are no larger than those that were taken.
 
         Raises:
-            ModelError: as `complete`, or vectors that cannot be used.
+            ModelError: as `ask`, or vectors that cannot be used.
             BudgetReached: the budget of `spending` does not cover another call.
 
         """
@@ -339,7 +328,7 @@ class ModelClient:
         return None if entry is None else self._restored(entry, request)
 
     def _restored(self, entry: bytes, request: Request[Reply]) -> Completion[Reply] | None:
-        text, *spent = json.loads(entry)
+        text, *spent = json.loads(zlib.decompress(entry))
         try:
             return self._completion(text, replies.read(text, request), Usage(1, *spent), cached=True)
         except Malformed:
@@ -365,7 +354,7 @@ class ModelClient:
         self._room = max(self._room, room)
         if self._cache:
             entry = [text, spent.prompt_tokens, spent.completion_tokens, round(spent.seconds, 4), spent.estimated]
-            self._cache.put_many({key: json.dumps(entry).encode()})
+            self._cache.put_many({key: zlib.compress(json.dumps(entry).encode())})
         return replace(self._completion(text, parsed, spent, cached=False), useless=useless)
 
     def _in_other_words(self, request: Request[Any], number: int, complaint: str) -> Sequence[Message]:

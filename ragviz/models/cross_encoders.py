@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Generator, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ragviz.core import stopping
 from ragviz.core.errors import ModelError, UsageError
@@ -50,13 +49,8 @@ def card(name: str) -> Card:
 
 def _is_cross_encoder(folder: Path) -> bool:
     """Whether a folder holds the head that gives scores; one of another model would get a random one."""
-
-    def read(name: str) -> dict[str, Any]:
-        file = folder / name
-        return dict(json.loads(file.read_text(encoding="utf-8"))) if file.is_file() else {}
-
-    architectures = read("config.json").get("architectures") or []
-    if read("config_sentence_transformers.json").get("model_type") == "CrossEncoder":
+    architectures = weights.read_json(folder / "config.json").get("architectures") or []
+    if weights.read_json(folder / "config_sentence_transformers.json").get("model_type") == "CrossEncoder":
         return True
     return any(str(each).endswith("ForSequenceClassification") for each in architectures)
 
@@ -79,17 +73,9 @@ def loaded(card: Card) -> CrossEncoder:
 @lru_cache(maxsize=1)
 def _load(card: Card) -> CrossEncoder:
     from sentence_transformers import CrossEncoder
-    from transformers.utils import logging
 
-    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-    load = partial(CrossEncoder, card.repository or str(card.folder), revision=card.revision)
     try:
-        try:
-            model: CrossEncoder = load(local_files_only=True)
-        except OSError:
-            if card.repository is None:
-                raise
-            model = load()  # the small files are cached, the weights are not
+        model: CrossEncoder = weights.opened(CrossEncoder, card)
         labels = model.num_labels
     except Exception as error:
         reason = f"Cross-encoder '{card.name}' cannot be loaded: {weights.first_line(error)}"

@@ -57,19 +57,6 @@ def open_embedder(
     return _Embedder(name, card.identity, card.max_tokens, card.prompts, card.dims, compute, cache, load)
 
 
-def cached(name: str, texts: Sequence[str], kind: Kind, cache: Cache) -> dict[int, Vectors]:
-    """Return the vectors of those of `texts` that are cached, by place, each of shape (dims,); nothing is computed.
-
-    Empty for a model of an endpoint, and for one whose files are not here.
-    """
-    if name.startswith(REMOTE) or not is_here(name):
-        return {}
-    card = weights.card(name)
-    keys = [digest(card.identity, card.prompts[kind], text, length=32) for text in texts]
-    found = cache.get_many(list(dict.fromkeys(keys)))
-    return {place: np.frombuffer(found[key], dtype="<f4") for place, key in enumerate(keys) if key in found}
-
-
 def is_here(name: str) -> bool:
     """Return whether an embedder's small files can be read without a network; an endpoint's models have none.
 

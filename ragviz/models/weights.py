@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 
 Computed = TypeVar("Computed")
+Model = TypeVar("Model")
 
 PACKAGED = "all-MiniLM-L6-v2"
 """The embedder that needs no network; Apache-2.0 weights by the Sentence Transformers project."""
@@ -186,23 +187,29 @@ def _load(card: Card) -> SentenceTransformer:
 
     """
     from sentence_transformers import SentenceTransformer
-    from transformers.utils import logging
 
-    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     _cores()
-    load = partial(SentenceTransformer, card.repository or str(card.folder), revision=card.revision)
     try:
-        try:
-            model = load(local_files_only=True)
-        except OSError:
-            if card.repository is None:
-                raise
-            model = load()  # the small files are cached, the weights are not
+        model = opened(SentenceTransformer, card)
         model.encode(["warm"], show_progress_bar=False)  # initialises the tokenizer: afterwards threads only read it
     except Exception as error:
         reason = f"Embedder '{card.name}' cannot be loaded: {first_line(error)}"
         raise ModelError(f"{reason}. Give a folder saved by sentence-transformers, or use '{PACKAGED}'.") from error
     return model
+
+
+def opened(model: Callable[..., Model], card: Card) -> Model:
+    """Return the `model` of a card, a class of sentence-transformers; raises what that raises."""
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    load = partial(model, card.repository or str(card.folder), revision=card.revision)
+    try:
+        return load(local_files_only=True)
+    except OSError:
+        if card.repository is None:
+            raise
+        return load()  # the small files are cached, the weights are not
 
 
 def first_line(error: Exception) -> str:
@@ -225,11 +232,11 @@ class Card:
         """Sequence length as in sentence-transformers: that of its own file, else the lower of tokenizer and model."""
         module = self.folder / next((m["path"] for m in self._modules), "")
         for file in sorted(module.glob("sentence_*_config.json")):
-            if limit := _json(file).get("max_seq_length"):
+            if limit := read_json(file).get("max_seq_length"):
                 return int(limit)
         candidates = [
-            _json(module / "tokenizer_config.json").get("model_max_length"),
-            _json(module / "config.json").get("max_position_embeddings"),
+            read_json(module / "tokenizer_config.json").get("model_max_length"),
+            read_json(module / "config.json").get("max_position_embeddings"),
         ]
         limits = [int(limit) for limit in candidates if limit is not None and 0 < limit < 10**9]
         return min(limits, default=None)
@@ -237,7 +244,7 @@ class Card:
     @cached_property
     def prompts(self) -> dict[Kind, str]:
         """The prompts before a query and before a passage; "" for none."""
-        config = _json(self.folder / "config_sentence_transformers.json")
+        config = read_json(self.folder / "config_sentence_transformers.json")
         prompts: dict[str, str] = config.get("prompts") or {}
         default = prompts.get(config.get("default_prompt_name") or "") or ""
         passage = next((prompts[name] for name in ("document", "passage", "corpus") if prompts.get(name)), default)
@@ -249,7 +256,7 @@ class Card:
         kinds = [module["type"].rsplit(".", 1)[-1] for module in self._modules]
         if kinds not in (["Transformer", "Pooling"], ["Transformer", "Pooling", "Normalize"]):
             return None
-        pooling = _json(self.folder / self._modules[1]["path"] / "config.json")
+        pooling = read_json(self.folder / self._modules[1]["path"] / "config.json")
         modes = [mode for mode, on in pooling.items() if mode.startswith("pooling_mode_") and on]
         if len(modes) > 1 or not isinstance(pooling.get("pooling_mode", ""), str):
             return None
@@ -262,7 +269,8 @@ class Card:
         return list(json.loads(file.read_text(encoding="utf-8"))) if file.is_file() else []
 
 
-def _json(file: Path) -> dict[str, Any]:
+def read_json(file: Path) -> dict[str, Any]:
+    """Return the object that a file holds, an empty one where there is no file."""
     return dict(json.loads(file.read_text(encoding="utf-8"))) if file.is_file() else {}
 
 

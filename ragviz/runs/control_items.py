@@ -109,7 +109,7 @@ def _replies(requests: Sequence[Request[Any]], plan: planning.Plan) -> list[Comp
             replies.append(reply)
         return replies
     finally:
-        asker.settle()
+        plan.spending.settle()
 
 
 def controls_of(current: Run) -> controls.Controls | None:

@@ -518,8 +518,9 @@ def _judge(workspace: Workspace, current: Run, ids: Sequence[str], plan: plannin
             item = replace(item, seed=2 * work.ROUNDS * (1 + paid), paid=calls, failed=failed)
         retried.append(item)
     plan = replace(plan, finished=len(store.rankings.question_ids(current.id)) - len(items))
-    for call in (call for each in earlier.values() if each.question.id not in to_judge for call in each.calls):
-        plan.breaker.count(call.step, 1, 0)  # what the models gave for the rest of the run
+    for each in (each for each in earlier.values() if each.question.id not in to_judge):
+        for step in plan.steps - each.failures.keys():
+            plan.breaker.count(step, 1, 0)  # what the models gave for the rest of the run
 
     def keep(batch: Sequence[tuple[EvaluatedAnswer, Sequence[Score]]]) -> None:
         store.judgements.put(current.id, batch)

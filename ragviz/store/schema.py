@@ -239,7 +239,7 @@ revisions = _table("revisions", "owner_id", number=int)
 receipts = _table("receipts", "writer", number=int, written=float)
 cache = _table("cache", "kind key", value=bytes)
 # Of judges on chunks: paid once for all runs; see `judging.pool`.
-verdicts = _table("verdicts", "subject judge chunk", body=str)
+verdicts = _table("verdicts", "subject judge chunk", body=Long)
 
 
 Cuts: TypeAlias = "NDArray[np.int32]"

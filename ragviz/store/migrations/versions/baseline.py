@@ -20,7 +20,7 @@ def _table(name: str, keys: str, /, *indexes: str, unique: str = "", null: str =
     kinds = {key: sa.String(64) for key in keys.split() if key not in kinds} | kinds
     parts = [sa.Column(column, kind, nullable=column in null.split()) for column, kind in kinds.items()]
     only = [sa.UniqueConstraint(unique)] if unique else []
-    key, with_rowid = sa.PrimaryKeyConstraint(*keys.split()), name not in ("mentions", "scores")
+    key, with_rowid = sa.PrimaryKeyConstraint(*keys.split()), name not in ("cache", "mentions", "scores", "verdicts")
     table = op.create_table(name, *parts, key, *only, sqlite_with_rowid=with_rowid)
     for words in indexes:
         op.create_index(f"ix_{name}_{words.replace(' ', '_')}", name, words.split())
@@ -102,4 +102,4 @@ def upgrade() -> None:
     _table("set_versions", "set_id number", text="author action edit_key", whole="number", real="created")
     _table("summaries", "run_id", text="version body overview", whole="revision")
     _table("targets", "id", unique="name", text="name endpoint", real="created")
-    _table("verdicts", "subject judge chunk", text="body")
+    _table("verdicts", "subject judge chunk", data="body")
