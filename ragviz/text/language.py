@@ -72,8 +72,10 @@ def detect(text: str) -> str:
         # Japanese is written in ideographs and kana; a Chinese text has at most a stray kana.
         return "ja" if words["ja"] >= 0.15 * (words["zh"] + words["ja"]) else "zh"
     leading = max(words, key=words.__getitem__)
-    if not leading and words["zh"] >= total / 20 and not _is_prose(sample):
-        return "zh"  # the Latin letters are names, codes and media types
+    if not leading and words["zh"] >= total / 20:
+        latin = len(re.findall("[A-Za-z\u00c0-\u024f]+", sample))
+        if max(_small_words(sample)[0].values()) < PROSE * latin:
+            return "zh"  # the Latin letters are names, codes and media types
     if leading == "ru":
         return "uk" if re.search("[іїєґ]", sample) else "ru"
     if leading == "ar":
@@ -98,7 +100,8 @@ def of_short(text: str, *known: str) -> str:
     sample = _CODE.sub(" ", _sample(text))
     detected = detect(text)
     others = any(count for script, count in _words_by_script(sample).items() if script)
-    if detected != "und" and (others or _shown_by_small_words(sample)):
+    second, first = sorted(_small_words(sample)[0].values())[-2:]
+    if detected != "und" and (others or (first >= 2 and first > second)):
         return detected
     return next((language for language in known if language not in ("", "und")), detected)
 
@@ -158,21 +161,8 @@ def _sample(text: str) -> str:
     return unicodedata.normalize("NFC", text if len(text) <= 3 * SAMPLE else "\n".join(parts))
 
 
-_PROSE = 0.15
+PROSE = 0.15
 """Share of small words below which Latin letters are no sentences; in English prose it is above a third."""
-
-
-def _is_prose(sample: str) -> bool:
-    """Return whether the Latin words of a text make sentences of some language, as its small words show."""
-    hits, _ = _small_words(sample)
-    latin = re.findall("[A-Za-z\u00c0-\u024f]+", sample)
-    return max(hits.values()) >= _PROSE * len(latin)
-
-
-def _shown_by_small_words(sample: str) -> bool:
-    """Return whether two small words or more are of one language, and more than of any other."""
-    second, first = sorted(_small_words(sample)[0].values())[-2:]
-    return first >= 2 and first > second
 
 
 def _small_words(sample: str) -> tuple[dict[str, int], int]:
