@@ -111,7 +111,7 @@ def test_what_failed_is_kept_with_its_reason_and_asked_again(
         assert "HTTP 500 (Out of memory)" in evaluated["q2"].recording.reason
         assert [*recorded.unanswered(workspace, run)] == ["q0", "q2"]
         workspace.store.targets.add(asker.endpoint)
-        done = worker.perform_new(workspace, target_verbs.ask_again(workspace, run))
+        done = worker.perform_new(workspace, target_verbs.record(workspace, "bot", question_set, "live", {}))
         assert done.result["unanswered"] == {}
         run = workspace.store.runs.get("live")
         assert dict(server.paid) == {f"q{n}": 1 for n in range(5)}

@@ -41,14 +41,10 @@ def axes() -> dict[str, Field]:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """The cells of an experiment before it is declared, and by name why other combinations are left out.
-
-    `repeated` counts the combinations that are equal to an earlier one.
-    """
+    """The cells of an experiment before it is declared, and by name why other combinations are left out."""
 
     cells: tuple[Cell, ...]
     left_out: Mapping[str, str]
-    repeated: int = 0
 
 
 def crossed(values: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
@@ -117,20 +113,17 @@ def planned(
     names = _names(values, [str(pick.get("name", "")) for pick in picks])
     cells: dict[tuple[str, str], Cell] = {}
     left_out: dict[str, str] = {}
-    repeated = 0
     for name, of_cell in zip(names, values, strict=True):
         try:
             cell = _cell(workspace, name, of_cell, common)
         except RagvizError as error:
             left_out[name] = str(error)
             continue
-        key = cell.index.hash(), cell.run.hash()
-        repeated += key in cells
-        cells.setdefault(key, cell)
+        cells.setdefault((cell.index.hash(), cell.run.hash()), cell)
     if not cells:
         reasons = " ".join(dict.fromkeys(left_out.values()))
         raise UsageError(f"No combination is possible: {reasons}")
-    return Planned(tuple(cells.values()), left_out, repeated)
+    return Planned(tuple(cells.values()), left_out)
 
 
 def with_run(workspace: Workspace, planned: Planned, run: Run) -> tuple[Planned, str]:

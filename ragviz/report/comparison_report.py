@@ -19,9 +19,6 @@ from ragviz.report.page import Part, Points, Section, Table, document, mean_cell
 from ragviz.runs import comparisons, judgements, measurements, moved_questions
 from ragviz.workspace import Workspace
 
-SIDE_BY_SIDE = 3
-"""Runs whose rank histograms are drawn beside each other; of more, only those of baseline and candidate."""
-
 
 def report(
     workspace: Workspace,

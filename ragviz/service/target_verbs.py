@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from ragviz.core.configuration import Run, RunConfig
+from ragviz.core.configuration import RunConfig
 from ragviz.core.endpoint_choices import PRESETS, Endpoint
 from ragviz.core.errors import UsageError
 from ragviz.core.job import NewJob
@@ -111,15 +111,6 @@ def record(
     }
     arguments |= {"repeats": repeats, "budget": budget}
     return NewJob("record", f"Ask {target}", question_set.corpus_id, arguments)
-
-
-def ask_again(workspace: Workspace, run: Run) -> NewJob:
-    """Ask the target of a run the questions that failed, or are missing, and nothing else. Raises as `record`."""
-    if not (asked := run.provenance.get("asked")):
-        raise UsageError(f"Run '{run.name}' was not recorded of a target that can be asked.")
-    question_set = workspace.store.sets.get(run.config.questions)
-    chosen = {name: getattr(run.config, name) for name in ("split", "limit", "seed")}
-    return record(workspace, asked["target"], question_set, run.name, chosen)
 
 
 def delete(workspace: Workspace, name: str) -> None:
