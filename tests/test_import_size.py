@@ -99,6 +99,7 @@ def started(workspace, made):
     return queue.start(workspace, job)
 
 
+@pytest.mark.model
 def test_an_import_that_is_killed_leaves_nothing_and_is_resumed(workspace, tmp_path):
     made = folder(tmp_path, 20_000, 2_000)
     job = started(workspace, made)

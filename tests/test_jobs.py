@@ -295,7 +295,7 @@ def test_jobs_wait_and_a_killed_and_a_cancelled_one_give_their_place_back(worksp
     queue.start_waiting(workspace)
     assert workspace.store.jobs.get(first.id).status == "queued"
     corpora.add_file(workspace, workspace.store.corpora.add("small"), "a.txt", b"The pump was replaced.")
-    command = [sys.executable, "-m", "ragviz", "index", "build", "small", "--name", "d"]
+    command = [sys.executable, "-m", "ragviz", "index", "build", "small", "--name", "d", "--embedder", "none"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as in_front:
         assert in_front.stderr.readline() == "Waiting: place 3 in the queue\n"
         busy.kill()
