@@ -95,7 +95,7 @@ with notices.errors_shown():
     shown = Compared(tuple(runs), comparison, metric, other, of)
     with pickers:
         downloads.report_button(runs, k, comparison.rule)
-    if note := synthetic.banner([run.config for run in runs], list(cache.questions(runs[0]).values())):
+    if note := synthetic.banner([run.config for run in runs], cache.overview(runs[0]).asked.generators):
         st.warning(plain(note))
     with notices.errors_shown():
         answer(shown)

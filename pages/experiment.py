@@ -79,7 +79,7 @@ else:
         downloads.experiment_report_button(experiment)
     configs = [cell.run for cell in experiment.cells]
     if len(synthetic.answerers(configs)) > 1 and (
-        note := synthetic.banner(configs, [q for q in store.questions.all(experiment.questions) if q.asked])
+        note := synthetic.banner(configs, [q.generator for q in store.questions.all(experiment.questions) if q.asked])
     ):
         st.warning(plain(note))
     experiment_view.draw(corpus, experiment)

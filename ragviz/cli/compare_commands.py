@@ -40,11 +40,13 @@ def compare(
     console.one_of("way to group", by, slices.DIMENSIONS)
     workspace = console.open_workspace()
     runs = comparisons.not_too_many([workspace.store.runs.get(name) for name in run_names])
-    comparison = comparisons.compare_runs(workspace, runs, k, primary=primary, minimum_effect=minimum_effect)
-    decided_by = comparing.metric_of(comparison, metric)
-    prices = comparisons.prices(workspace, {run.name: run for run in runs}, comparison.k, decided_by)
     sources = comparisons.stored(workspace)
-    generated = synthetic.banner([run.config for run in runs], workspace.store.rankings.questions(runs[0].id))
+    comparison = comparisons.compare_runs(
+        workspace, runs, k, primary=primary, minimum_effect=minimum_effect, sources=sources
+    )
+    decided_by = comparing.metric_of(comparison, metric)
+    prices = comparisons.prices(workspace, {run.name: run for run in runs}, comparison.k, decided_by, sources)
+    generated = synthetic.banner([run.config for run in runs], sources.overview(runs[0]).asked.generators)
     body: dict[str, Any] = {}
     if as_json:
         body = comparison_words.to_json(comparison, metric, prices) | {"warning": generated}

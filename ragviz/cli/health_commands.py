@@ -70,7 +70,7 @@ def questions_health(
     runs = material.runs_of(workspace, question_set)
     measured = _measured(workspace, questions, material.ways(runs)[:MOST_MEASURED], made)
     body = _body(made, question_set.name, questions, measured)
-    body["warning"] = synthetic.banner([run.config for run in runs], [q for q in questions if q.asked])
+    body["warning"] = synthetic.banner([run.config for run in runs], [q.generator for q in questions if q.asked])
     if put:
         found = [finding.question_id for finding in made.found[put].findings]
         _say(quarantine.quarantine(workspace, question_set, put, found, author), "put into quarantine by", put)

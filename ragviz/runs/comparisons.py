@@ -48,9 +48,16 @@ class Sources:
 
 
 def stored(workspace: Workspace) -> Sources:
-    """Return the store as the source."""
+    """Return the store as the source, of which each overview is read once."""
+    read: dict[str, Overview] = {}
+
+    def overview(run: Run) -> Overview:
+        if run.id not in read:
+            read[run.id] = overviews.overview(workspace, run)
+        return read[run.id]
+
     return Sources(
-        partial(overviews.overview, workspace),
+        overview,
         partial(measurements.results_of, workspace),
         lambda run: workspace.store.rankings.questions(run.id),
     )

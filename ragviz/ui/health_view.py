@@ -55,7 +55,7 @@ def draw(corpus: Corpus, question_set: QuestionSet, index: IndexInfo | None) -> 
         st.caption(plain(_basis(question_set, made)))
     if index is not None:
         notices.behind(index)
-    if note := synthetic.banner([run.config for run in runs], [q for q in questions.values() if q.asked]):
+    if note := synthetic.banner([run.config for run in runs], [q.generator for q in questions.values() if q.asked]):
         st.warning(plain(note))
     parts = {
         "Checks": lambda: _checks(corpus, question_set, index, made, newest, questions),
