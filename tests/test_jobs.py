@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
 
+import psutil
 import pytest
 
 from ragviz.core import processes
@@ -278,6 +279,17 @@ def test_people_take_turns_and_no_more_start_than_there_is_room(jobs, room, expe
     assert "".join(job.id for job in by_cores) == expected.replace(" ", "")
     by_memory = turns.startable(active, turns.Room(tasks.KINDS["index"].memory * room + 300, cores))
     assert "".join(job.id for job in by_memory) == expected.replace(" ", "")
+
+
+def test_the_room_for_jobs_is_of_the_machine_or_of_the_smaller_limit_of_its_container(tmp_path, monkeypatch):
+    limit = tmp_path / "memory.max"
+    monkeypatch.setattr(turns, "_LIMITS", (limit,))
+    machine = psutil.virtual_memory().total * turns.SHARE / 2**20
+    assert turns.room(Settings()).memory == machine
+    limit.write_text("max\n")
+    assert turns.room(Settings()).memory == machine
+    limit.write_text(f"{2**30}\n")
+    assert turns.room(Settings()).memory == 1024 * turns.SHARE
 
 
 def test_jobs_wait_and_a_killed_and_a_cancelled_one_give_their_place_back(workspace, monkeypatch):

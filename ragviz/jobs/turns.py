@@ -32,7 +32,7 @@ def room(settings: Settings) -> Room:
     import psutil
 
     limits = [int(file.read_text()) for file in _LIMITS if file.exists() and file.read_text().strip().isdecimal()]
-    memory = min(psutil.virtual_memory().total, *limits)
+    memory = min([psutil.virtual_memory().total, *limits])
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return Room(SHARE * memory / 2**20, cores)
 
