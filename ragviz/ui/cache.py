@@ -124,6 +124,22 @@ def _without_collection() -> Iterator[None]:
             gc.enable()
 
 
+def freeze() -> None:
+    """Leave what the pages hold for long (modules, what is kept of runs) out of the search for cyclic garbage.
+
+    Streamlit searches after every run of a page and every poll, which else takes as long as a click. Where much was
+    made since the last time, everything is searched once, so that no garbage is frozen for long.
+    """
+    if len(gc.get_objects()) > _MANY:  # of those that are not frozen
+        gc.unfreeze()
+        gc.collect()
+        gc.freeze()
+
+
+_MANY = 50_000
+"""Objects, of which a run of a page makes some thousand."""
+
+
 def _corpus(run: Run, *_: object) -> tuple[str]:
     return (run.corpus_id,)
 

@@ -64,6 +64,7 @@ def frame() -> Iterator[Any]:
         st.session_state[FRAMED] = False
         address.write_address(again=arrived)
         address.note_drawn()
+        cache.freeze()
 
 
 def begin() -> Workspace:
