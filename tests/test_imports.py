@@ -54,8 +54,9 @@ def test_verdicts_become_the_matrix_and_the_scores(workspace):
     assert values["context_recall"] == pytest.approx(2 / 3)
     assert (values["context_precision"], values["context_precision_plain"]) == (0.5, 0.5)
     assert (values["factual_precision"], values["completeness"]) == (0.5, pytest.approx(1 / 3))
-    assert judgement.evaluated["7"].matrix.answer_claims[0].text == "pump replaced 1998"
-    assert judgement.evaluated["7"].matrix.reference_by_answer[1].verdict == "contradicted"
+    matrix = workspace.store.judgements.all(run.id)["7"].matrix
+    assert matrix.answer_claims[0].text == "pump replaced 1998"
+    assert matrix.reference_by_answer[1].verdict == "contradicted"
     assert judgement.causes["7"] == "not_retrieved", "the 40 euros are in no passage"
 
 
@@ -241,14 +242,15 @@ def test_what_was_recorded_elsewhere_is_judged_here(judging):
     after = judgements.judgement_of(workspace, run)
     assert run.config.judge == "loopback"
     assert {"faithfulness", "context_recall", "equivalence", "questeval_recall"} <= set(after.scores)
-    assert after.evaluated["8"].matrix.chunks == after.evaluated["8"].recording.read
+    evaluated = workspace.store.judgements.all(run.id)
+    assert evaluated["8"].matrix.chunks == evaluated["8"].recording.read
     assert after.scores["context_recall"]["8"].version == "2+reference2+context2"
     assert before.scores["rouge_l"] == after.scores["rouge_l"]
     prompts = [str(body["messages"]) for body in server.bodies if "messages" in body]
     assert any("Dogs stay outside." in prompt for prompt in prompts)
     [question, _] = workspace.store.rankings.questions(run.id)
     [retrieved, _] = workspace.store.rankings.all(run.id)
-    told = judgements.exchanges_of(workspace, run, retrieved, after.evaluated[question.id])
+    told = judgements.exchanges_of(workspace, run, retrieved, evaluated[question.id])
     assert {each.call.step for each in told} >= {"claims", "context", "comparison"}
     assert all(each.messages for each in told)
 
@@ -263,4 +265,4 @@ def test_verdicts_of_the_file_are_kept_and_only_the_rest_is_asked_for(judging):
     assert judgement.scores["faithfulness"]["7"].version == "2+ragchecker"
     assert judgement.scores["questeval_recall"]["7"].version == "1+questeval2"
     assert judgement.scores["equivalence"]["7"].status == "not_applicable"
-    assert {call.step for call in judgement.evaluated["7"].calls} == {"bank", "questeval"}
+    assert {call.step for call in workspace.store.judgements.all(run.id)["7"].calls} == {"bank", "questeval"}

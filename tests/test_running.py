@@ -206,13 +206,11 @@ def test_closed_book_and_oracle_contexts(workspace):
     closed = running.run(workspace, "closed", config(context="none"))
     oracle = running.run(workspace, "oracle", config(context="oracle"))
     judgement = judgements.judgement_of(workspace, closed)
-    assert all(evaluated.recording.read == () for evaluated in judgement.evaluated.values())
-    assert {evaluated.recording.status for evaluated in judgement.evaluated.values()} == {
-        "refused"
-    }  # the loopback knows nothing
-    for question_id, evaluated in judgements.judgement_of(workspace, oracle).evaluated.items():
+    assert all(recording.read == () for recording in judgement.recordings.values())
+    assert set(judgement.statuses.values()) == {"refused"}  # the loopback knows nothing
+    for question_id, recording in judgements.judgement_of(workspace, oracle).recordings.items():
         gold = {r.question_id: r.gold for r in workspace.store.rankings.all(oracle.id)}[question_id]
-        assert evaluated.recording.read == tuple(group[0] for group in gold)
+        assert recording.read == tuple(group[0] for group in gold)
 
 
 def test_only_what_failed_is_judged_again(workspace, server, monkeypatch):

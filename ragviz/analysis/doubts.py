@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ragviz.core.score import Score
@@ -28,15 +28,17 @@ class Doubt:
     words: str
 
 
-def doubts(evaluated_answers: Iterable[EvaluatedAnswer], scores: Mapping[str, Mapping[str, Score]]) -> list[Doubt]:
-    """Return the questions whose scores contradict the words of their answers, most contradictions first."""
-    counted = []
-    for evaluated in evaluated_answers:
-        question = evaluated.question
-        found = {name: scores[name][question.id] for name in _READ if question.id in scores.get(name, ())}
-        if contradictions := _contradictions(evaluated, found):
-            counted.append((len(contradictions), Doubt(question.id, question.text, "; ".join(contradictions))))
-    return [doubt for _, doubt in sorted(counted, key=lambda pair: -pair[0])]
+def doubt(evaluated: EvaluatedAnswer, scores: Mapping[str, Mapping[str, Score]]) -> tuple[int, Doubt] | None:
+    """Return how many scores contradict the words of an answer, and which; None where none does.
+
+    `scores` are those of all answers, by metric and question id.
+    """
+    question = evaluated.question
+    found = {name: scores[name][question.id] for name in _READ if question.id in scores.get(name, ())}
+    contradictions = _contradictions(evaluated, found)
+    if not contradictions:
+        return None
+    return len(contradictions), Doubt(question.id, question.text, "; ".join(contradictions))
 
 
 def _contradictions(evaluated: EvaluatedAnswer, scores: Mapping[str, Score]) -> list[str]:

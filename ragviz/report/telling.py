@@ -153,7 +153,7 @@ def _side(workspace: Workspace, run: Run, question: Question, whole: overviews.O
         return Side(run.name, "This run did not ask it.")
     gold = {chunk_id for group in results[0].gold for chunk_id in group}
     hits = search.with_chunks(workspace, run.corpus_id, results[0].ranking.hits()[: min(k, MOST)])
-    evaluated = workspace.store.judgements.of(run.id, [question], workspace.settings.keys).get(question.id)
+    evaluated = next(workspace.store.judgements.of(run.id, [question], workspace.settings.keys), None)
     texts = []
     if evaluated is not None and evaluated.recording.has_answer:
         answer = evaluated.recording

@@ -22,7 +22,8 @@ def cases_of(workspace: Workspace, current: Run, k: int | None = None) -> list[c
     """Return the case of every question of a run, ranked at `k` (default: its own)."""
     store = workspace.store
     questions, results = store.rankings.questions(current.id), measurements.results_of(workspace, current)
-    evaluated = store.judgements.of(current.id, questions, workspace.settings.keys)
+    answers = store.judgements.of(current.id, questions, workspace.settings.keys)
+    evaluated = {each.question.id: each for each in answers}
     own_causes = overviews.overview(workspace, current).judgement.causes
     causes_k = k if k and not current.knows.answers else current.config.k  # answers were given at the run's own
     causes = judgements.causes_at(current, own_causes, questions, results, causes_k)

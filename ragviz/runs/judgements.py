@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,7 +16,7 @@ from ragviz.core.call import Call, Paid
 from ragviz.core.configuration import Run
 from ragviz.core.question import Question
 from ragviz.core.ranking import Retrieved
-from ragviz.core.recording import AnswerStatus
+from ragviz.core.recording import AnswerStatus, Recording
 from ragviz.core.score import Score
 from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.judging import controls, replay
@@ -149,20 +149,15 @@ def exchanges_of(
     return replay.exchanges(evaluated, calls, item, plan)
 
 
-def calls_behind(evaluated_answers: Iterable[EvaluatedAnswer]) -> list[tuple[str, Call]]:
-    """Return the calls behind all of these answers, each with the id of its question.
+def calls_behind(evaluated: EvaluatedAnswer, banks: set[tuple[str, str]]) -> list[Call]:
+    """Return the calls behind an answer; those of a bank that several answers share, with the first of them only.
 
-    The calls of a bank that several answers share are there once, with the first of them.
+    `banks` are those of the answers before; its own is added.
     """
-    calls: list[tuple[str, Call]] = []
-    banks: set[tuple[str, str]] = set()
-    for evaluated in evaluated_answers:
-        bank = (evaluated.bank.maker, evaluated.question.answer) if evaluated.bank is not None else ("", "")
-        bank_is_new = bank not in banks
-        banks.add(bank)
-        own = (call for call in calls_of(evaluated) if bank_is_new or call.step != "bank")
-        calls += [(evaluated.question.id, call) for call in own]
-    return calls
+    bank = (evaluated.bank.maker, evaluated.question.answer) if evaluated.bank is not None else ("", "")
+    bank_is_new = bank not in banks
+    banks.add(bank)
+    return [call for call in calls_of(evaluated) if bank_is_new or call.step != "bank"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,10 +197,14 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WholeJudgement(Judgement):
-    """A judgement with the evaluated answers, by question id, and their scores, by metric and question id."""
+    """A judgement with the recordings, by question id, and their scores, by metric and question id.
 
-    evaluated: Mapping[str, EvaluatedAnswer]
+    `scores_of_maker` are those of the program that wrote the recordings, by its name and theirs.
+    """
+
+    recordings: Mapping[str, Recording]
     scores: Mapping[str, Mapping[str, Score]]
+    scores_of_maker: Mapping[str, Mapping[str, Score]]
 
 
 DECIDED_BY = {
@@ -262,33 +261,45 @@ def judgement_of(
     store, config, knows = workspace.store, current.config, current.knows
     pairs = measurements.pairs_of(workspace, current) if retrieved is None else retrieved
     questions, results = [question for question, _ in pairs], [result for _, result in pairs]
-    evaluated = store.judgements.of(current.id, questions, workspace.settings.keys)
     scores = measurements.scores_of(workspace, current)
-    answers = {i: j.recording for i, j in evaluated.items() if knows.answers}
-    rulings = {}
-    for question in [each for each in questions if each.id in answers]:
-        own = [by_question[question.id] for by_question in scores.values() if question.id in by_question]
-        values = {score.metric: score.value for score in own if score.value is not None}
-        failed = [score.metric for score in own if score.status == "judge_error"]
-        answer = answers[question.id]
-        rulings[question.id] = diagnose.is_right(question, answer, values, failed)
-        if knows.opaque and knows.contexts:
-            rulings[question.id] = diagnose.with_contexts(rulings[question.id], evaluated[question.id])
+    recordings: dict[str, Recording] = {}
+    failures: dict[str, tuple[str, ...]] = {}
+    rulings: dict[str, diagnose.Ruling] = {}
+    doubtful: list[tuple[int, Doubt]] = []
+    of_maker: dict[str, dict[str, Score]] = {}
+    banks: set[tuple[str, str]] = set()
+    usage, unpriced, claims = Usage(), 0, False
+    for evaluated in store.judgements.of(current.id, questions, workspace.settings.keys):
+        question_id = evaluated.question.id
+        recordings[question_id] = evaluated.recording
+        if evaluated.failures:
+            failures[question_id] = tuple(evaluated.failures)
+        if knows.answers:
+            rulings[question_id] = _ruling(current, evaluated, scores)
+        if found := doubts.doubt(evaluated, scores):
+            doubtful.append(found)
+        for name, value in evaluated.scores_of_maker.items():
+            of_maker.setdefault(name, {})[question_id] = Score(name, value, version="")
+        for call in calls_behind(evaluated, banks):
+            if not (knows.opaque and call.step == "answer"):
+                usage += Usage.of([call])
+                unpriced += call.cost is None
+        claims |= evaluated.matrix.answer_claims is not None
+    answers = recordings if knows.answers else {}
     if knows.answers:  # the rest of an interrupted run is not known
         results = [result for result in results if result.question_id in answers]
     causes = diagnose.attribute_failures(
         questions, results, config.k, answers, rulings, knows=knows, unindexed=unindexed(current)
     )
-    behind = [call for _, call in calls_behind(evaluated.values()) if not (knows.opaque and call.step == "answer")]
-    usage, priced = Usage.of(behind), sum(call.cost is not None for call in behind)
     # Of a question without known evidence an oracle handed over nothing.
     measured = [q for q in questions if not (knows.gold_read and q.kind == "reference") and not q.open]
     controlled = control_items.controls_of(current)
     return WholeJudgement(
-        evaluated=evaluated,
+        recordings=recordings,
         scores=scores,
-        statuses={i: each.recording.status for i, each in evaluated.items()},
-        failures={i: tuple(each.failures) for i, each in evaluated.items() if each.failures},
+        scores_of_maker=of_maker,
+        statuses={question_id: each.status for question_id, each in recordings.items()},
+        failures=failures,
         metrics=evaluate.summarise_scores(scores, questions, seed=config.seed),
         rulings=rulings,
         causes=causes,
@@ -296,21 +307,24 @@ def judgement_of(
         usage=usage + controlled.usage if controlled else usage,
         paid=store.payments.of(current.id),
         controls=controlled,
-        priced=priced,
-        unpriced=len(behind) - priced,
-        doubts=tuple(doubts.doubts(evaluated.values(), scores)),
-        claims=any(each.matrix.answer_claims is not None for each in evaluated.values()),
-        of_maker=evaluate.summarise_scores(scores_of_maker(evaluated), questions, seed=config.seed),
+        priced=usage.calls - unpriced,
+        unpriced=unpriced,
+        doubts=tuple(doubt for _, doubt in sorted(doubtful, key=lambda pair: -pair[0])),  # most contradictions first
+        claims=claims,
+        of_maker=evaluate.summarise_scores(of_maker, questions, seed=config.seed),
     )
 
 
-def scores_of_maker(evaluated: Mapping[str, EvaluatedAnswer]) -> dict[str, dict[str, Score]]:
-    """Return what the program that wrote some recordings scored, by its name and theirs, then by question id."""
-    scores: dict[str, dict[str, Score]] = {}
-    for question_id, each in evaluated.items():
-        for name, value in each.scores_of_maker.items():
-            scores.setdefault(name, {})[question_id] = Score(name, value, version="")
-    return scores
+def _ruling(current: Run, evaluated: EvaluatedAnswer, scores: Mapping[str, Mapping[str, Score]]) -> diagnose.Ruling:
+    """Return whether an answer is right, and of another system's whether what it read holds the answer."""
+    question = evaluated.question
+    own = [by_question[question.id] for by_question in scores.values() if question.id in by_question]
+    values = {score.metric: score.value for score in own if score.value is not None}
+    failed = [score.metric for score in own if score.status == "judge_error"]
+    ruling = diagnose.is_right(question, evaluated.recording, values, failed)
+    if current.knows.opaque and current.knows.contexts:
+        return diagnose.with_contexts(ruling, evaluated)
+    return ruling
 
 
 def answered_at(current: Run, k: int) -> bool:

@@ -21,7 +21,7 @@ from ragviz.core.digests import digest
 from ragviz.core.errors import Deleted
 from ragviz.core.question import Question
 from ragviz.core.ranking import Retrieved
-from ragviz.core.verdict import EvaluatedAnswer
+from ragviz.core.recording import Recording
 from ragviz.metrics import rank_metrics
 from ragviz.metrics.registry import METRICS, label
 from ragviz.models.requests import Usage, dollars
@@ -83,8 +83,8 @@ def computed(workspace: Workspace, current: Run, asked: Sequence[Question] | Non
     summary = measurements.summary_of(workspace, current, retrieved=retrieved)
     judgement = judgements.judgement_of(workspace, current, retrieved=retrieved)
     read = _read(workspace, current, [result for _, result in retrieved], summary.ranks)
-    answering = _answering(judgement.evaluated.values())
-    scores = {**judgement.scores, **judgements.scores_of_maker(judgement.evaluated)}
+    answering = _answering(judgement.recordings.values())
+    scores = {**judgement.scores, **judgement.scores_of_maker}
     answers = {name: column(by_question) for name, by_question in scores.items()}
     of_questions = Asked(
         tuple(question.id for question, _ in retrieved),
@@ -92,7 +92,7 @@ def computed(workspace: Workspace, current: Run, asked: Sequence[Question] | Non
         tuple(question.generator for question, _ in retrieved),
         tuple(question.kind for question, _ in retrieved),
     )
-    took = _took(current, judgement.evaluated.values())
+    took = _took(current, judgement.recordings.values())
     return Overview(len(retrieved), summary, judgement, *read, *answering, of_questions, answers, took)
 
 
@@ -103,21 +103,22 @@ def narrowed(
     ranks = overview.summary.ranks[[question_id in ids for question_id in overview.summary.question_ids]]
     tokens, reach, given = _read(workspace, current, [each for each in results if each.question_id in ids], ranks)
     judged = workspace.store.judgements.all(current.id, keys=workspace.settings.keys)
-    answering, unpriced = _answering(each for question_id, each in judged.items() if question_id in ids)
-    took = _took(current, [each for question_id, each in judged.items() if question_id in ids])
+    recordings = [each.recording for question_id, each in judged.items() if question_id in ids]
+    answering, unpriced = _answering(recordings)
+    took = _took(current, recordings)
     read = replace(overview, tokens=tokens, reach=reach, given=given)
     return replace(read, answering=answering, unpriced=unpriced, seconds=took)
 
 
-def _took(current: Run, evaluated: Iterable[EvaluatedAnswer]) -> float | None:
+def _took(current: Run, recordings: Iterable[Recording]) -> float | None:
     """Return the seconds that another system took for an answer on average, None where none is told."""
-    told = [each.recording.seconds for each in evaluated if each.recording.seconds is not None]
+    told = [each.seconds for each in recordings if each.seconds is not None]
     return sum(told) / len(told) if told and current.knows.opaque else None
 
 
-def _answering(evaluated: Iterable[EvaluatedAnswer]) -> tuple[Usage, int]:
+def _answering(recordings: Iterable[Recording]) -> tuple[Usage, int]:
     """Return the calls that answered, and how many of them have no price."""
-    calls = [call for each in evaluated if (call := each.recording.usage) is not None]
+    calls = [each.usage for each in recordings if each.usage is not None]
     return Usage.of(calls), sum(call.cost is None for call in calls)
 
 

@@ -163,10 +163,12 @@ def _questeval(contents: Contents) -> Iterator[Sequence[Any]]:
 
 
 def _calls(contents: Contents) -> Iterator[Sequence[Any]]:
-    for question_id, call in calls_behind(case.evaluated for case in contents.cases if case.evaluated):
-        tokens = (call.prompt_tokens, call.completion_tokens, call.estimated)
-        cost = (call.seconds, call.cost, call.cached)
-        yield question_id, call.step, call.model, call.prompt, *tokens, *cost, call.raw
+    banks: set[tuple[str, str]] = set()
+    for evaluated in [case.evaluated for case in contents.cases if case.evaluated]:
+        for call in calls_behind(evaluated, banks):
+            tokens = (call.prompt_tokens, call.completion_tokens, call.estimated)
+            cost = (call.seconds, call.cost, call.cached)
+            yield evaluated.question.id, call.step, call.model, call.prompt, *tokens, *cost, call.raw
 
 
 _CAUSE_KEYS = ", ".join(f"{key} ({cause.title[:1].lower()}{cause.title[1:]})" for key, cause in diagnose.CAUSES.items())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 import zlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import islice
 from typing import Any, Literal
@@ -273,14 +273,19 @@ class StoredJudgements(Repository):
                 delete_of(connection, table, table.c.run_id == run_id, ids)
                 insert(connection, table, rows)
 
-    def of(self, run_id: str, questions: Sequence[Question], keys: Sequence[str]) -> dict[str, EvaluatedAnswer]:
-        """Return what `all` does, in the order of `questions`: those of the run, not read again."""
+    def of(self, run_id: str, questions: Sequence[Question], keys: Sequence[str]) -> Iterator[EvaluatedAnswer]:
+        """Yield what `all` returns, in the order of `questions`: those of the run, not read again.
+
+        They are read some hundred at a time, so that a large run takes no more memory than a small one.
+        """
         table = schema.judgements.c
-        rows = self._rows(sa.select(table.question_id, table.body).where(table.run_id == run_id))
-        bodies = {row.question_id: row.body for row in rows}
-        return {
-            q.id: schema.evaluated_from_json(without_keys(bodies[q.id], keys), q) for q in questions if q.id in bodies
-        }
+        query = sa.select(table.question_id, table.body).where(table.run_id == run_id)
+        for batch in batches(questions, 100):
+            rows = self._transactions.rows_of(query, table.question_id, [question.id for question in batch])
+            bodies = {row.question_id: row.body for row in rows}
+            for question in batch:
+                if question.id in bodies:
+                    yield schema.evaluated_from_json(without_keys(bodies[question.id], keys), question)
 
     def all(
         self, run_id: str, question_ids: Sequence[str] | None = None, *, keys: Sequence[str] = ()

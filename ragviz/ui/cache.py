@@ -225,7 +225,8 @@ def judgement(run: Run) -> judgements.Judgement:
 @kept(8, "Reading the answers")
 def evaluated(run: Run) -> dict[str, EvaluatedAnswer]:
     """Return every evaluated answer of a run, by question id."""
-    return workspace().store.judgements.of(run.id, list(questions(run).values()), workspace().settings.keys)
+    evaluated = workspace().store.judgements.of(run.id, list(questions(run).values()), workspace().settings.keys)
+    return {each.question.id: each for each in evaluated}
 
 
 @kept(256)
