@@ -31,6 +31,7 @@ FEW_SCORES = 10
 """Below this many scores, 0 and one other value that is not 1 may be chance of a metric that has others too."""
 
 _CELLS = 2_000_000  # numbers held at once while resampling: bounds memory, whatever n is
+_PIECE = 200_000  # numbers drawn at once: whole, they would take four times the memory of their counts
 _KEPT = 160  # rows up to which resamples are kept: 2 bytes each, 0.6 MB for 2,000 resamples
 _LEVEL = 0.975  # the upper end of a two-sided 95 % interval
 _Z = NormalDist().inv_cdf(_LEVEL)
@@ -288,7 +289,7 @@ def resamples(n: int, seed: int, samples: int) -> Iterator[NDArray[np.float32]]:
         yield _small_resamples(n, seed, samples).astype(np.float32)
         return
     for start in range(0, samples, block):
-        yield _drawn(random, n, min(block, samples - start)).astype(np.float32)
+        yield _drawn(random, n, min(block, samples - start))
 
 
 @lru_cache(maxsize=128)
@@ -297,7 +298,13 @@ def _small_resamples(n: int, seed: int, samples: int) -> NDArray[np.uint16]:
     return _drawn(np.random.default_rng(seed), n, samples).astype(np.uint16)
 
 
-def _drawn(random: np.random.Generator, n: int, size: int) -> NDArray[np.intp]:
+def _drawn(random: np.random.Generator, n: int, size: int) -> NDArray[np.float32]:
     """Return how often each of n rows is drawn in each of `size` resamples, (size, n)."""
-    drawn = random.integers(0, n, size=(size, n), dtype=np.int32) + np.arange(size, dtype=np.int32)[:, None] * n
-    return np.bincount(drawn.ravel(), minlength=size * n).reshape(size, n)
+    counts = np.empty((size, n), dtype=np.float32)
+    rows = max(1, _PIECE // n)
+    for start in range(0, size, rows):
+        piece = counts[start : start + rows]
+        drawn = random.integers(0, n, size=piece.shape, dtype=np.int32)
+        drawn += np.arange(len(piece), dtype=np.int32)[:, None] * n
+        piece[:] = np.bincount(drawn.ravel(), minlength=piece.size).reshape(piece.shape)
+    return counts
