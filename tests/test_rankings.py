@@ -44,5 +44,6 @@ def test_a_ranking_of_fifty_chunks_takes_less_than_a_kilobyte_and_is_read_as_it_
         results = connection.execute(sa.select(schema.results.c.chunks, schema.results.c.scores)).all()
         blocks = connection.execute(sa.select(schema.run_chunks.c.ids)).scalars().all()
         assert len(stored_runs.chunk_ids(connection, run_id)) == len({i for _, _, r in given for i in r.ranking.ids})
-    assert {len(row.chunks) + len(row.scores) for row in results} == {600}
-    assert 600 + sum(map(len, blocks)) / QUESTIONS < 1_000
+    packed = [len(row.chunks) + len(row.scores) for row in results]
+    assert max(packed) <= 600
+    assert (sum(packed) + sum(map(len, blocks))) / QUESTIONS < 1_000

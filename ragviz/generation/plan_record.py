@@ -55,7 +55,8 @@ class PlanRecord:
         """Return how many questions each cell has: one counts for its own cell, else for one of its type that lacks it.
 
         >>> record = PlanRecord("", "i", "m", 0, 2, [Cell("a", "fact", "long"), Cell("b", "fact", "long")], ["q"])
-        >>> record.counts({"q": Question("q", "?", "", (), "m", source_chunks=("b:0:9",), type="fact", style="long")})
+        >>> of_b = (Chunk.make_id("b", 0, 9),)
+        >>> record.counts({"q": Question("q", "?", "", (), "m", source_chunks=of_b, type="fact", style="long")})
         [0, 1]
         """
         counts, waiting = [0] * len(self.cells), self.kept(questions)
