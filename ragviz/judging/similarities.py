@@ -79,18 +79,24 @@ def _with_cosines(evaluated: EvaluatedAnswer, context: Sequence[str], vectors: M
     if answer not in vectors or evaluated.recording.status != "answered":
         return evaluated
     reference, question = vectors.get(evaluated.question.answer), vectors.get(evaluated.question.query)
-    back = [float(vectors[text] @ question) for text in evaluated.asked_back or () if question is not None]
+    back = [float(_cosines(vectors[text], question)) for text in evaluated.asked_back or () if question is not None]
     answer_vectors = [vectors[text] for text in _sentences(answer)] if context else []
     context_vectors = [vectors[text] for chunk in context for text in _sentences(chunk)]
     best = None
     if answer_vectors and context_vectors:
-        best = (np.array(answer_vectors) @ np.array(context_vectors).T).max(axis=1).tolist()
+        best = _cosines(np.array(answer_vectors), np.array(context_vectors).T).max(axis=1).tolist()
     return replace(
         evaluated,
-        similarity=float(vectors[answer] @ reference) if reference is not None else None,
+        similarity=float(_cosines(vectors[answer], reference)) if reference is not None else None,
         asked_back_similarity=tuple(back) if evaluated.asked_back is not None else None,
         sentence_similarity=tuple(map(float, best)) if best is not None else None,
     )
+
+
+def _cosines(vectors: Any, others: Any) -> Any:
+    """Return the cosines of vectors; what is a rounding of float32 away from 1, as for equal texts, is 1."""
+    cosines = vectors @ others
+    return np.where(cosines > 1 - 1e-6, 1.0, cosines)
 
 
 @lru_cache(maxsize=1024)

@@ -221,15 +221,16 @@ def _multiply_by_onednn(model: Any) -> None:
     """
     import torch
 
-    if not torch.backends.mkldnn.is_available() or not torch.backends.cpu.get_cpu_capability().startswith("AVX"):
+    available = torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
+    if not available or not torch.backends.cpu.get_cpu_capability().startswith("AVX"):
         return
 
-    def linear(layer: torch.nn.Linear, inputs: torch.Tensor) -> torch.Tensor:
+    def linear(layer: torch.nn.Linear, inputs: torch.Tensor) -> Any:
         return torch.ops.mkldnn._linear_pointwise(inputs, layer.weight, layer.bias, "none", [], "")
 
     for layer in model.modules():
         if type(layer) is torch.nn.Linear and layer.weight.dtype == torch.float32 and layer.weight.device.type == "cpu":
-            layer.forward = partial(linear, layer)
+            layer.forward = partial(linear, layer)  # type: ignore[method-assign]
 
 
 def first_line(error: Exception) -> str:
