@@ -217,7 +217,7 @@ def opened(model: Callable[..., Model], card: Card) -> Model:
 def _multiply_by_onednn(model: Any) -> None:
     """Let oneDNN compute the linear layers of a model on an x86 processor, in the same precision.
 
-    torch has them computed by MKL, which takes twice the time on processors that are not Intel's.
+    torch has them computed by MKL, which took twice the time on an AMD EPYC (benchmarks/README.md).
     """
     import torch
 
