@@ -281,7 +281,7 @@ def _load(items: Sequence[Item], plan: Plan) -> None:
 
 def _work(items: Sequence[Item], plan: Plan, keep: Keep, progress: Progress, asker: Asker) -> None:
     """Do all rounds, reporting progress; with a judge in steps, about one call each: its questions take long."""
-    states = [State.of(item, place) for place, item in enumerate(items)]
+    states = {place: State.of(item, place) for place, item in enumerate(items)}
     count, (stage, scoring) = _Count(plan, len(items), progress, asker), _stages(plan)
     count.report(stage)
     for turn in range(ROUNDS):
@@ -296,7 +296,7 @@ def _work(items: Sequence[Item], plan: Plan, keep: Keep, progress: Progress, ask
             count.stored(len(batch) - len(repeated))
             plan.spending.settle()
             count.report(stage)
-        states = [state.once_more() for state in sorted(failed, key=lambda state: state.place)]
+        states = dict(enumerate(state.once_more() for state in sorted(failed, key=lambda state: state.place)))
         if not states:
             break
     count.end(stage)
@@ -340,8 +340,11 @@ def _reference_read(state: State) -> float | None:
     return min(0.99, len(distinct.intersection(*[set().union(*read)])) / len(distinct))
 
 
-def _finished(states: Sequence[State], plan: Plan, asker: Asker, turn: int) -> Iterator[list[State]]:
-    """Do the steps of `states`, and yield the finished ones in batches; an empty batch while there are none."""
+def _finished(states: dict[int, State], plan: Plan, asker: Asker, turn: int) -> Iterator[list[State]]:
+    """Do the steps of `states`, and yield the finished ones in batches; an empty batch while there are none.
+
+    The finished ones are taken out of `states`: all replies of a large run would take much memory.
+    """
 
     def do(place: int, step: str) -> None:
         _do_step(states[place], step, plan, asker, turn)
@@ -355,7 +358,7 @@ def _finished(states: Sequence[State], plan: Plan, asker: Asker, turn: int) -> I
         yielded = time.monotonic()
         try:
             for place in scheduler.finished(TOGETHER):
-                batch += [states[place]] if place is not None else []
+                batch += [states.pop(place)] if place is not None else []
                 if place is None or len(batch) >= WINDOW or time.monotonic() - yielded > LONGEST:
                     yield batch
                     batch, yielded = [], time.monotonic()

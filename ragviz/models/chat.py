@@ -54,6 +54,8 @@ from ragviz.models.vectors import NoVector, decoded, of_unit_length
 from ragviz.text.untrusted import storable, without_keys
 
 if TYPE_CHECKING:
+    import ssl
+
     import openai
 
 
@@ -115,7 +117,8 @@ class ModelClient:
         self._room = 1  # factor of the bound of replies; grows for a model that thinks aloud first
         self._asking: dict[str, Future[Completion[Any]]] = {}
         self._lock = threading.Lock()
-        self._client: openai.OpenAI | None = None
+        self._threads = threading.local()  # a client for each thread: among many connections httpx goes through all
+        self._trusted: ssl.SSLContext | None = None
 
     def __repr__(self) -> str:
         """Name the model and the host only."""
@@ -584,16 +587,19 @@ class ModelClient:
     def _openai(self) -> openai.OpenAI:
         import openai
 
-        with self._lock:
-            if self._client is None:
+        client: openai.OpenAI | None = getattr(self._threads, "client", None)
+        if client is None:
+            with self._lock:
                 # Import httpx first: openai would use it half-initialised while another thread imports it.
                 with suppress(ImportError):
                     import httpx  # noqa: F401
+                self._trusted = self._trusted or transport.trusted(self._ca_file)
                 # A server without a key gets a placeholder, never the key that happens to be in the environment.
                 key = self._key.get_secret_value() if self._key else "none"
-                http = transport.bounded_client(self._timeout, self._ca_file)
-                self._client = openai.OpenAI(base_url=self.base_url, api_key=key, http_client=http, max_retries=0)
-            return self._client
+                http = transport.bounded_client(self._timeout, self._trusted)
+                client = openai.OpenAI(base_url=self.base_url, api_key=key, http_client=http, max_retries=0)
+            self._threads.client = client
+        return client
 
     def open(self) -> None:
         """Import what a call needs, in the calling thread: concurrent imports can conflict."""

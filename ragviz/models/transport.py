@@ -5,6 +5,7 @@ What it reads is bounded, and a response that serves nothing is an error.
 
 from __future__ import annotations
 
+import ssl
 import threading
 import time
 import zlib
@@ -33,15 +34,19 @@ def http_library() -> Any:
     return import_module(openai.DefaultHttpxClient.__mro__[1].__module__.partition(".")[0])
 
 
-def bounded_client(timeout: float, ca_file: Path | None) -> Any:
-    """Return an HTTP client that follows no redirect, requests no compression, and limits what it reads.
-
-    Certificates in `ca_file` are trusted too.
+def trusted(ca_file: Path | None) -> ssl.SSLContext:
+    """Return what checks a server's certificate: as the HTTP library does by itself, and with `ca_file` by that too.
 
     Raises:
         UsageError: `ca_file` cannot be used.
 
     """
+    made: ssl.SSLContext = certificates.context(ca_file) if ca_file else http_library().create_ssl_context()
+    return made  # by itself the library reads SSL_CERT_FILE
+
+
+def bounded_client(timeout: float, trusts: ssl.SSLContext) -> Any:
+    """Return an HTTP client that follows no redirect, requests no compression, and limits what it reads."""
     import openai
 
     library = http_library()
@@ -72,10 +77,7 @@ def bounded_client(timeout: float, ca_file: Path | None) -> Any:
 
     # No redirect is followed: the prompt and the key go to the configured address only. A server that takes no
     # connection within half of the time is known to have done nothing.
-    trusted: dict[str, Any] = (
-        {"verify": certificates.context(ca_file)} if ca_file else {}
-    )  # by itself it reads SSL_CERT_FILE
-    return Bounded(timeout=openai.Timeout(timeout, connect=timeout / 2), follow_redirects=False, **trusted)
+    return Bounded(timeout=openai.Timeout(timeout, connect=timeout / 2), follow_redirects=False, verify=trusts)
 
 
 def body_of(response: Any, most: int, ends: float) -> bytes:

@@ -79,10 +79,9 @@ class StoredPool(Repository):
 
     def verdicts(self, subjects: Sequence[str], judge: str = "") -> Iterator[tuple[str, str, str, str]]:
         """Yield (subject, judge, chunk, body) of every verdict on these subjects, by one judge or by all."""
-        table = schema.verdicts.c
-        query = sa.select(table.subject, table.judge, table.chunk, table.body)
-        query = query.where(table.judge == judge) if judge else query
-        yield from map(tuple, self._transactions.rows_of(query, table.subject, subjects))
+        query, by = (_VERDICTS_BY, {"judge": judge}) if judge else (_VERDICTS, {})
+        for batch in batches(list(dict.fromkeys(subjects))):
+            yield from map(tuple, self._transactions.rows(query, {"subjects": batch} | by))
 
     def add(self, judge: str, verdicts: Mapping[tuple[str, str], str]) -> None:
         """Keep verdicts of a judge: body by (subject, chunk); one that is there is replaced."""
@@ -96,6 +95,7 @@ class StoredPool(Repository):
 _VERDICTS = sa.select(
     schema.verdicts.c.subject, schema.verdicts.c.judge, schema.verdicts.c.chunk, schema.verdicts.c.body
 ).where(schema.verdicts.c.subject.in_(sa.bindparam("subjects", expanding=True)))
+_VERDICTS_BY = _VERDICTS.where(schema.verdicts.c.judge == sa.bindparam("judge"))
 
 
 class StoredPayments(Repository):
