@@ -197,7 +197,7 @@ parts = {
     "Overview": overview,
     **({} if unranked else {"By k and document": by_part}),
     **({"Scores": partial(run_scores.distributions, run, judgement, key)} if judgement.metrics else {}),
-    questeval_tab.NAME: partial(questeval_tab.draw, run, k, list(filtered_rows["Id"]), key),
+    questeval_tab.NAME: partial(questeval_tab.draw, run, k, filtered_rows["Id"], key),
     "All metrics": partial(run_scores.metrics_table, run, summary),
     **({} if unranked else {what_if_tab.NAME: partial(what_if_tab.draw, run, k)}),
 }

@@ -365,10 +365,9 @@ def combination(
     A larger k or budget takes no part, which only adds what is read, and neither does what was paid for.
     """
     measured = measured or _stored(workspace)
+    gaining = [row for row in rescue(columns, k).rows if row.net > 0]
     singles = [
-        row
-        for kind in alternatives.DIMENSIONS
-        for row in [row for row in rescue(columns, k).rows if row.replay.kind == kind and row.net > 0][:1]
+        row for kind in alternatives.DIMENSIONS for row in [row for row in gaining if row.replay.kind == kind][:1]
     ]
     parts = [columns.change(row.replay.key) for row in singles]
     pairs = [(row, part) for row, part in zip(singles, parts, strict=True) if part is not None]

@@ -124,8 +124,9 @@ def _decoder(kind: Any) -> Callable[[Any], Any]:
     origin, of = get_origin(kind), get_args(kind)
     if isinstance(kind, type) and is_dataclass(kind):
         decoders = {name: _decoder(hint) for name, hint in get_type_hints(kind).items()}
+        changed = {name: decoder for name, decoder in decoders.items() if decoder is not _unchanged}
         return lambda value: kind(
-            **{name: each if each is None else decoders[name](each) for name, each in value.items()}
+            **value | {name: decode(value[name]) for name, decode in changed.items() if value.get(name) is not None}
         )
     if origin in (Union, UnionType):
         return _decoder(next(each for each in of if each is not NoneType))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
@@ -102,7 +102,7 @@ def frame_of(rows: Sequence[questeval.Row]) -> pd.DataFrame:
     return frame.iloc[order].reset_index(drop=True)
 
 
-def draw(run: Run, k: int, shown_ids: Collection[str], key: str) -> None:
+def draw(run: Run, k: int, shown_ids: pd.Series[str], key: str) -> None:
     """Draw the tab: sentence, tiles, and the questions of the questions `shown_ids`."""
     judgement = cache.judgement(run)
     frames = _frames(run)
@@ -188,10 +188,10 @@ def _share(part: float, whole: int) -> str:
     return f"{part / whole:.2f}" if whole else "–"
 
 
-def _questions(run: Run, k: int, frame: pd.DataFrame, shown_ids: Collection[str], variant: str, key: str) -> None:
+def _questions(run: Run, k: int, frame: pd.DataFrame, shown_ids: pd.Series[str], variant: str, key: str) -> None:
     """Draw the questions that pass the filters, those of the page's questions and their own."""
     active = question_table.active_filters()
-    of_shown = frame[frame["id"].isin(set(shown_ids))] if active else frame
+    of_shown = frame[frame["id"].isin(shown_ids)] if active else frame
     if words := st.query_params.get("asked", "").casefold():
         of_shown = of_shown[of_shown["searched"].str.contains(words, regex=False)]
     above = table.row_above("questeval")

@@ -341,7 +341,7 @@ def note_case(run: Run, question_id: str) -> None:
 
 
 def _table(run: Run, rows: pd.DataFrame, shown: pd.DataFrame, k: int, above: Any, key: str) -> None:
-    ids = list(rows["Id"])
+    ids = rows["Id"].to_numpy().tolist()
 
     def opened(question_id: str) -> None:
         st.session_state["open-question"] = question_id
