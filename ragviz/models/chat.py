@@ -590,9 +590,6 @@ class ModelClient:
         client: openai.OpenAI | None = getattr(self._threads, "client", None)
         if client is None:
             with self._lock:
-                # Import httpx first: openai would use it half-initialised while another thread imports it.
-                with suppress(ImportError):
-                    import httpx  # noqa: F401
                 self._trusted = self._trusted or transport.trusted(self._ca_file)
                 # A server without a key gets a placeholder, never the key that happens to be in the environment.
                 key = self._key.get_secret_value() if self._key else "none"
