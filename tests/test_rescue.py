@@ -18,6 +18,7 @@ from ragviz.core.settings import Settings
 from ragviz.documents import corpora
 from ragviz.experiments import grid
 from ragviz.index import deletion, indexing
+from ragviz.metrics import rank_metrics
 from ragviz.questions import exchange
 from ragviz.runs import alternatives, contexts, overviews, replays, rescue_words, running
 from ragviz.workspace import Workspace
@@ -255,7 +256,7 @@ def test_tokens_given_are_those_that_an_answerer_can_read():
     def given(**choices):
         config = RunConfig("i", "q", depth=3, **choices)
         run = Run("r", "c", "r", config, "f", {}, "done", 0.0, 1.0)
-        return contexts.tokens_given(results, sizes, run).tolist()
+        return contexts.tokens_given(rank_metrics.read(results, run.config.depth), results, sizes, run).tolist()
 
     assert given() == [(100 + 10) / 2, (150 + 110) / 2, (160 + 110) / 2]
     answers = {"answerer": "extractive", "context_tokens": 105}

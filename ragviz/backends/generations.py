@@ -11,7 +11,7 @@ import secrets
 import weakref
 from array import array
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -182,10 +182,14 @@ class Generation:
     lengths: NDArray[np.float32] | None
     searcher: tantivy.Searcher
     schema: tantivy.Schema
+    names: list[str] = field(default_factory=list)
+    """The ids as text, once they are needed."""
 
     def ranking(self, rows: Iterable[int], scores: Iterable[float]) -> Ranking:
-        """Return rows and their scores as a ranking of chunk ids."""
-        return Ranking(tuple(decoded(self.ids[list(rows)])), tuple(scores))
+        """Return rows and their scores as a ranking of chunk ids, which rankings share."""
+        if not self.names:
+            self.names.extend(decoded(self.ids))
+        return Ranking(tuple([self.names[row] for row in rows]), tuple(scores))
 
     def matching(self, words: Sequence[str], depth: int) -> list[tuple[float, int]]:
         """Return BM25 score and row of the best rows that hold one of `words`, best first, ties by row."""
@@ -199,8 +203,8 @@ class Generation:
             limit *= 2
             hits = self.searcher.search(query, limit, count=False).hits
         rows: list[Any] = self.searcher.fast_field_values("row", [address for _, address in hits])
-        scored = [(float(score), int(row)) for (score, _), row in zip(hits, rows, strict=True)]
-        return sorted(scored, key=lambda hit: (-hit[0], hit[1]))[:depth]
+        scored = sorted([(-score, row) for (score, _), row in zip(hits, rows, strict=True)])[:depth]
+        return [(-negative, row) for negative, row in scored]
 
 
 def open_generation(folder: Path) -> Generation:

@@ -70,7 +70,9 @@ def tokens_read(rankings: Rankings, sizes: Mapping[str, int], ranks: Ints) -> tu
     return down.mean(axis=0), np.where(ranks > 0, down[np.arange(len(down)), ranks - 1], 0)
 
 
-def tokens_given(results: Sequence[Retrieved], sizes: Mapping[str, int], current: Run) -> Floats | None:
+def tokens_given(
+    rankings: Rankings, results: Sequence[Retrieved], sizes: Mapping[str, int], current: Run
+) -> Floats | None:
     """Return the tokens that a run's answerer is given at every k, on average, (depth,), at most its budget.
 
     Of gold chunks they are the same at every k, without a context 0, in a run without answers those of the first k
@@ -78,7 +80,7 @@ def tokens_given(results: Sequence[Retrieved], sizes: Mapping[str, int], current
     """
     config, knows = current.config, current.knows
     if not knows.answers or knows.first_k:
-        down = rank_metrics.tokens(rank_metrics.read(results, config.depth), sizes)
+        down = rank_metrics.tokens(rankings, sizes)
         if down is None or not len(down):
             return None
         return np.asarray((np.minimum(down, config.context_tokens) if knows.answers else down).mean(axis=0))

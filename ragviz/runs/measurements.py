@@ -76,15 +76,10 @@ def results_of(workspace: Workspace, current: Run, question_ids: Sequence[str] |
     return [replace(result, gold=(), grades={}) for result in results] if unranked_words(current) else results
 
 
-def pairs_of(
-    workspace: Workspace, current: Run, asked: Sequence[Question] | None = None
-) -> list[tuple[Question, Retrieved]]:
-    """Return the questions of a run, each with what was retrieved for it: of a run that goes on, those that have it.
-
-    They are read unless `asked` holds them, in order.
-    """
+def pairs_of(workspace: Workspace, current: Run) -> list[tuple[Question, Retrieved]]:
+    """Return the questions of a run, each with what was retrieved for it: of a run that goes on, those that have it."""
     results = {result.question_id: result for result in results_of(workspace, current)}
-    asked = workspace.store.rankings.questions(current.id) if asked is None else asked
+    asked = workspace.store.rankings.questions(current.id)
     return [(each, results[each.id]) for each in asked if each.id in results]
 
 

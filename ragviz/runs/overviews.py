@@ -77,9 +77,13 @@ class Overview:
         return {name: self.answers[name] for name in self.judgement.metrics}
 
 
-def computed(workspace: Workspace, current: Run, asked: Sequence[Question] | None = None) -> Overview:
-    """Compute the overview of a run from everything that is stored of it, and the questions that it `asked`."""
-    retrieved = measurements.pairs_of(workspace, current, asked)
+Pairs = Sequence[tuple[Question, Retrieved]]
+"""The questions of a run, each with what was retrieved for it."""
+
+
+def computed(workspace: Workspace, current: Run, retrieved: Pairs | None = None) -> Overview:
+    """Compute the overview of a run from everything that is stored of it; rankings are read unless they are given."""
+    retrieved = measurements.pairs_of(workspace, current) if retrieved is None else retrieved
     summary = measurements.summary_of(workspace, current, retrieved=retrieved)
     judgement = judgements.judgement_of(workspace, current, retrieved=retrieved)
     read = _read(workspace, current, [result for _, result in retrieved], summary.ranks)
@@ -130,8 +134,9 @@ def _read(
     if index is None or not index.build or not len(ranks):
         return None, None, None
     sizes = contexts.sizes_of(workspace, index)
-    read = contexts.tokens_read(rank_metrics.read(results, current.config.depth), sizes, ranks)
-    return *read, contexts.tokens_given(results, sizes, current)
+    rankings = rank_metrics.read(results, current.config.depth)
+    read = contexts.tokens_read(rankings, sizes, ranks)
+    return *read, contexts.tokens_given(rankings, results, sizes, current)
 
 
 def to_be_stored(overview: Overview) -> Overview:
@@ -283,15 +288,15 @@ def summary_at(
     return replace(measurements.summary_of(workspace, run, k, curves=False, retrieved=retrieved), curves=own.curves)
 
 
-def finish(workspace: Workspace, run: Run, asked: Sequence[Question] | None = None) -> None:
-    """Mark a run as done, and store its summary and its overview; its questions are read unless `asked` holds them."""
+def finish(workspace: Workspace, run: Run, retrieved: Pairs | None = None) -> None:
+    """Mark a run as done, and store its summary and its overview; what it retrieved is read unless it is given."""
     workspace.store.runs.set_status(run.id, "done")
-    _stored(workspace, workspace.store.runs.get(run.id), asked)  # with what was noted while it was made
+    _stored(workspace, workspace.store.runs.get(run.id), retrieved)  # with what was noted while it was made
 
 
-def _stored(workspace: Workspace, run: Run, asked: Sequence[Question] | None = None) -> tuple[RunSummary, Overview]:
+def _stored(workspace: Workspace, run: Run, retrieved: Pairs | None = None) -> tuple[RunSummary, Overview]:
     (revision,) = workspace.store.revisions(run.id)
-    whole = computed(workspace, run, asked)
+    whole = computed(workspace, run, retrieved)
     ranking, judgement = whole.summary, whole.judgement
     scored, paid = {**judgement.metrics, **judgement.of_maker}, judgement.paid
     estimates = dict(ranking.metrics) | {name: each.estimate for name, each in scored.items()}

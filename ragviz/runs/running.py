@@ -77,10 +77,12 @@ def run(
         with _deleted_with(workspace, current, index=config.index, questions=config.questions):
             if pooled:
                 take_rankings(workspace, current, index, questions)
-            retrieve(workspace, current, index, questions, plan.spending, progress)
+            retrieved = retrieve(workspace, current, index, questions, plan.spending, progress)
             if config.knows.answers or config.metrics:
+                retrieved = []  # judging takes long: the rankings are read again at its end
                 _judge_controlled(workspace, current, _unfinished(workspace, current), plan, progress, told)
-            overviews.finish(workspace, current, questions)
+            whole = len(retrieved) == len(questions)  # else some were there before
+            overviews.finish(workspace, current, retrieved if whole else None)
     except BaseException:
         if not workspace.store.rankings.question_ids(current.id) and not workspace.store.payments.of(current.id).calls:
             workspace.store.runs.delete(current.id)  # it did not begin
@@ -301,8 +303,8 @@ def retrieve(
     questions: Sequence[Question],
     spending: Spending,
     progress: Progress,
-) -> None:
-    """Retrieve to the run's depth for the questions that have no result in it yet, and store the results."""
+) -> list[tuple[Question, Retrieved]]:
+    """Retrieve to the run's depth for the questions that have no result in it yet; store and return the results."""
     store, depth = workspace.store, current.config.depth
     answered = store.rankings.question_ids(current.id)
     finished, report = len(answered), Report()
@@ -319,6 +321,7 @@ def retrieve(
     progress(len(answered), len(questions), "questions", "Retrieving")
     learnt, work = store.cache("rate"), questions_by(current.config, index.config.embedder)
     embeds, embedding = "embedder" in needs(current.config.retriever), f"questions embedded by {index.config.embedder}"
+    found = list[tuple[Question, Retrieved]]()
     start, size = 0, FIRST_BATCH
     try:
         while batch := unanswered[start : start + size]:
@@ -332,6 +335,7 @@ def retrieve(
                 for (place, question), ranking, gold in zip(batch, rankings, golds, strict=True)
             ]
             store.rankings.put(current.id, results)
+            found += [(question, result) for _, question, result in results]
             if report.questions:
                 choices.note_reranking(workspace, current, report, [q for _, q in batch])
             took = time.monotonic() - began
@@ -349,6 +353,7 @@ def retrieve(
             progress(finished, len(questions), "questions", "Retrieving")
     finally:
         spending.settle()
+    return found
 
 
 def _rerank_again(

@@ -7,7 +7,7 @@ import time
 import zlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict
-from itertools import islice
+from itertools import accumulate, islice, pairwise
 from typing import Any, Literal
 
 import sqlalchemy as sa
@@ -372,9 +372,10 @@ class StoredRankings(Repository):
         for chunk_id in chunk_ids(connection, run_id, len(numbers)):
             numbers[chunk_id] = len(numbers)
         first = len(numbers)
-        for _, _, result in results:
-            for chunk_id in result.ranking.ids:
-                numbers.setdefault(chunk_id, len(numbers))
+        rankings = [result.ranking for _, _, result in results]
+        ranked = [numbers.setdefault(chunk_id, len(numbers)) for each in rankings for chunk_id in each.ids]
+        chunks, scores = np.array(ranked, "<u4"), _scores(rankings)
+        ends = list(accumulate([len(each.ids) for each in rankings], initial=0))
         if new := list(islice(numbers, first, None)):
             ids = zlib.compress(json.dumps(new).encode())
             connection.execute(schema.run_chunks.insert().values(run_id=run_id, first=first, ids=ids))
@@ -384,11 +385,11 @@ class StoredRankings(Repository):
                 "question_id": question.id,
                 "position": position,
                 "question": schema.question_to_json(question),
-                "chunks": zlib.compress(np.array([numbers[i] for i in result.ranking.ids], "<u4").tobytes()),
-                "scores": _packed(result.ranking.scores),
+                "chunks": zlib.compress(chunks[start:end].tobytes()),
+                "scores": packed,
                 "gold": {"groups": result.gold, "grades": result.grades},
             }
-            for position, question, result in results
+            for (position, question, result), packed, (start, end) in zip(results, scores, pairwise(ends), strict=True)
         ]
         insert_missing(connection, schema.results, rows)
         mention(connection, run_id, documents_in([question for _, question, _ in results], new))
@@ -467,14 +468,22 @@ def chunk_ids(connection: Connection, run_id: str, first: int = 0) -> list[str]:
     return [i for block in connection.execute(query).scalars() for i in json.loads(zlib.decompress(block))]
 
 
-def _packed(scores: Sequence[float]) -> bytes:
-    """Return scores as float32 where that changes none of them, as those of Tantivy and NumPy, else as float64."""
+def _scores(rankings: Sequence[Ranking]) -> Iterator[bytes]:
+    """Yield the scores of each ranking: float32 where that changes none of them, as of Tantivy and NumPy, else float64.
+
+    All of them are converted at once.
+    """
     import numpy as np
 
-    whole = np.array(scores, "<f8")
+    whole = np.array([score for each in rankings for score in each.scores], "<f8")
     with np.errstate(over="ignore"):
         half = whole.astype("<f4")
-    return half.tobytes() if (half == whole).all() else whole.tobytes()
+    same = half == whole
+    start = 0
+    for each in rankings:
+        mine = slice(start, start + len(each.scores))
+        yield (half if same[mine].all() else whole)[mine].tobytes()
+        start = mine.stop
 
 
 def _unpacked(scores: bytes, count: int) -> tuple[float, ...]:
