@@ -123,13 +123,14 @@ def clusters_of(members: Sequence[Collection[Hashable]]) -> Clusters:
     ([0, 2, 1, 2, 3], [0, 0, 1, 1, 2], 2)
     """
     numbers: dict[Hashable, int] = {}
-    pairs = [
-        (numbers.setdefault(each, len(numbers)), row) for row, own in enumerate(members) for each in dict.fromkeys(own)
-    ]
-    alone = [row for row, own in enumerate(members) if not own]
-    pairs = sorted(pairs) + list(enumerate(alone, start=len(numbers)))
-    units, rows = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
-    return Clusters(rows, units, len(members), len(numbers) + len(alone), len(numbers))
+    sets = [dict.fromkeys(own) for own in members]
+    units = np.array([numbers.setdefault(each, len(numbers)) for own in sets for each in own], dtype=np.int64)
+    counts = np.array([len(own) for own in sets], dtype=np.int64)
+    rows, alone = np.repeat(np.arange(len(sets)), counts), np.flatnonzero(counts == 0)
+    order, count = np.argsort(units, kind="stable"), len(numbers) + len(alone)
+    rows = np.concatenate([rows[order], alone])
+    units = np.concatenate([units[order], np.arange(len(numbers), count)])
+    return Clusters(rows, units, len(sets), count, len(numbers))
 
 
 def checked(clusters: Clusters | None, n: int) -> Clusters:
