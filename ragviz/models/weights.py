@@ -222,6 +222,7 @@ def _multiply_by_onednn(model: Any) -> None:
     import torch
 
     available = torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
+    available = available and hasattr(torch.ops.mkldnn, "_linear_pointwise")  # no public one computes without copies
     if not available or not torch.backends.cpu.get_cpu_capability().startswith("AVX"):
         return
 
