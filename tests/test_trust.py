@@ -91,7 +91,8 @@ def test_a_judge_whose_replies_cannot_be_right_is_refused_and_nothing_of_it_is_k
     judgement = judgements.judgement_of(workspace, run)
     assert len(judgement.failed) >= 8  # all but a refusal, of which nothing is judged
     assert max(scored(judgement).values()) == 0
-    reasons = {reason for judged in judgement.evaluated.values() for reason in judged.failures.values()}
+    evaluated = workspace.store.judgements.all(run.id).values()
+    reasons = {reason for judged in evaluated for reason in judged.failures.values()}
     assert any(words in reason for reason in reasons), reasons
     assert any("a reply without a question" in reason or "questions" in reason for reason in reasons)
     assert not judgement.controls.reliable
