@@ -97,7 +97,7 @@ def tried(workspace: Workspace, part: str) -> Tried:
 class Check:
     """One line of the home page's system status; `fix` is what to do when it is broken, or what could be connected.
 
-    "optional" is what is not configured and not needed.
+    "optional" is what need not be done: what is not configured and not needed, what would be tidier.
     """
 
     name: str

@@ -39,6 +39,7 @@ experiments
 health
 report
 jobs
+upkeep
 service
 library
 cli ui

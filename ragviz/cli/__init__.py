@@ -12,6 +12,7 @@ from typing import Annotated
 
 import typer
 
+import ragviz
 from ragviz.core import lazy
 from ragviz.core.errors import InputError, RagvizError, UsageError
 from ragviz.core.installation import dashboard_folder
@@ -30,6 +31,7 @@ with lazy.loading_when_used():
         results_commands,
         runs_commands,
         targets_commands,
+        upkeep_commands,
         what_if_commands,
     )
     from ragviz.cli.corpus_commands import corpus_app
@@ -75,6 +77,21 @@ def _app_of(words: list[str]) -> typer.Typer:
     alone = console.group(EXPLANATION)
     alone.registered_groups = named
     return alone
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        console.say(f"ragviz {ragviz.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def ragviz_itself(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """See where a RAG system loses answers, and whether a change really helped."""
 
 
 @app.command("app")
@@ -134,6 +151,7 @@ app.command("compare")(compare_commands.compare)
 app.command("export")(results_commands.export)
 app.command("report")(results_commands.report)
 app.command("listen")(targets_commands.listen)
+app.command("doctor")(upkeep_commands.doctor)
 for name, group in (
     *(("corpus", corpus_app), ("index", index_app), ("questions", questions_app), ("runs", runs_app)),
     ("experiments", experiments_commands.experiments_app),

@@ -332,6 +332,18 @@ def repeated(method: Callable[Arguments, T]) -> Callable[Arguments, T]:
     return retrying
 
 
+def damage(engine: Engine) -> str:
+    """Return what is damaged in a SQLite file, all of which is read; "" when nothing is.
+
+    A server examines its pages itself, when it reads them.
+    """
+    if engine.dialect.name != "sqlite":
+        return ""
+    with reading(engine) as connection:
+        rows = connection.exec_driver_sql("PRAGMA integrity_check(3)").scalars().all()
+    return "" if rows == ["ok"] else "; ".join(row.strip().replace("\n", ", ") for row in rows)
+
+
 # Errors
 
 

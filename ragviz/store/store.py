@@ -67,6 +67,10 @@ class Store:
         """Where the store is, without a password."""
         return database.shown(self._engine)
 
+    def damage(self) -> str:
+        """Return what is damaged in the database by its own examination, "" when nothing is; see `database.damage`."""
+        return database.damage(self._engine)
+
     def revisions(self, *owner_ids: str) -> tuple[int, ...]:
         """Return how often these corpora, indexes, question sets, runs and experiments were changed, by any process.
 

@@ -1,0 +1,1 @@
+"""What keeps an installation: its examination, copies of it, and copies brought back."""

@@ -1,0 +1,148 @@
+"""An installation examined: versions, connections, disk, database, indexes, jobs, uploads, each with what to do."""
+
+from __future__ import annotations
+
+import platform
+import shutil
+import time
+from collections.abc import Callable
+from importlib import metadata
+from pathlib import Path
+
+import ragviz
+from ragviz import connections
+from ragviz.connections import Check
+from ragviz.core.digests import is_id
+from ragviz.core.errors import RagvizError
+from ragviz.core.installation import dashboard_folder
+from ragviz.core.job import ACTIVE
+from ragviz.index import damage
+from ragviz.jobs import queue
+from ragviz.workspace import Workspace
+
+LEAST_FREE = 2**30
+"""Bytes that have to be free on the disk of the home: a run of some hundred questions, its index and its log."""
+MOST_NAMED = 5
+
+
+def examined(workspace: Workspace) -> list[Check]:
+    """Examine everything, which may take a minute for a database of gigabytes; nothing is repaired or deleted.
+
+    What needs the store is left out when that cannot be opened.
+    """
+    found = [_program(), _libraries(), *connections.checks(workspace), _disk(workspace)]
+    if any(check.name == "Store" and check.status == "broken" for check in found):
+        return found
+    return [*found, *(_checked(name, look, workspace) for name, look in _OF_THE_STORE.items())]
+
+
+def _checked(name: str, look: Callable[[Workspace], Check], workspace: Workspace) -> Check:
+    try:
+        return look(workspace)
+    except RagvizError as error:
+        return Check(name, "broken", str(error), "Do what it says, then run `ragviz doctor` again.")
+
+
+def _program() -> Check:
+    system = f"Python {platform.python_version()}, {platform.system()} {platform.release()}"
+    return Check("Program", "works", f"ragviz {ragviz.__version__}, {system}")
+
+
+def _libraries() -> Check:
+    """Compare what is installed with what is required, and with the versions that the tests passed on."""
+    from packaging.requirements import Requirement
+
+    def requirements(name: str) -> list[Requirement]:
+        lines = (dashboard_folder() / name).read_text(encoding="utf-8").splitlines()
+        read = (Requirement(text) for line in lines if (text := line.partition("#")[0].strip()))
+        return [each for each in read if each.marker is None or each.marker.evaluate()]
+
+    required, locked = requirements("requirements.txt"), requirements("requirements.lock")
+    here = {each.name: _installed(each.name) for each in (*required, *locked)}
+    unfit = [
+        f"{each.name}{each.specifier} is {'not installed' if version is None else f'installed as {version}'}"
+        for each in required
+        if (version := here[each.name]) is None or not each.specifier.contains(version, prereleases=True)
+    ]
+    if unfit:
+        fix = "Install them anew: `pip install --constraint requirements.lock ragviz`."
+        return Check("Libraries", "broken", "; ".join(unfit), fix)
+    others = [
+        f"{each.name} {version} ({each.specifier})"
+        for each in locked
+        if (version := here[each.name]) is not None and not each.specifier.contains(version, prereleases=True)
+    ]
+    if others:
+        fix = "For those: `pip install --constraint requirements.lock ragviz`."
+        return Check("Libraries", "optional", f"not of the versions that the tests passed on: {_some(others)}", fix)
+    return Check("Libraries", "works", f"all {len(required)} are of the versions that the tests passed on")
+
+
+def _installed(name: str) -> str | None:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _disk(workspace: Workspace) -> Check:
+    home = workspace.settings.home
+    free = shutil.disk_usage(home).free
+    detail = f"{free / 2**30:,.1f} GB are free where {home} is"
+    if free < LEAST_FREE:
+        return Check(
+            "Disk", "broken", detail, "Make room there, or move RAGVIZ_HOME with `ragviz backup` and `restore`."
+        )
+    return Check("Disk", "works", detail)
+
+
+def _database(workspace: Workspace) -> Check:
+    damaged = workspace.store.damage()
+    if damaged:
+        fix = "Put a backup in its place: `ragviz restore FILE --replace`."
+        return Check("Database", "broken", f"{workspace.store.address} is damaged: {damaged}", fix)
+    return Check("Database", "works", "its pages and its indexes fit together")
+
+
+def _indexes(workspace: Workspace) -> Check:
+    built = [info for info in workspace.store.indexes.all() if info.build]
+    damaged = {info: reason for info in built if (reason := damage.damage(workspace, info))}
+    if damaged:
+        told = _some([f"'{info.name}': {reason}" for info, reason in damaged.items()])
+        fix = "; ".join(f"`{damage.build_command(workspace, info)}`" for info in damaged)
+        return Check("Indexes", "broken", told, f"Rebuild, which embeds nothing again: {fix}.")
+    return Check("Indexes", "works", f"{len(built)} built, each of them as it was built")
+
+
+def _jobs(workspace: Workspace) -> Check:
+    jobs = [queue.refreshed(job) for job in workspace.store.jobs.all()]
+    stale = [job for job in jobs if job.status == "interrupted"]
+    if stale:
+        told = f"interrupted: {_some([f'{job.id} ({job.title})' for job in stale])}"
+        fix = "`ragviz jobs --resume ID` does what is left of one, `ragviz jobs --cancel ID` gives it up."
+        return Check("Jobs", "broken", told, fix)
+    return Check("Jobs", "works", f"{sum(job.status in ACTIVE for job in jobs)} wait or run, none is interrupted")
+
+
+def _uploads(workspace: Workspace) -> Check:
+    in_use = {str(job.arguments.get("folder")) for job in workspace.store.jobs.active()}
+    place = workspace.settings.home / "uploads"
+    folders = [folder for folder in place.iterdir() if is_id(folder.name)] if place.is_dir() else []
+    old = [folder for folder in folders if _is_old(folder) and str(folder) not in in_use]
+    if old:
+        size = sum(file.stat().st_size for folder in old for file in folder.iterdir())
+        told = f"older than a day: {len(old)}, {size / 1e6:,.1f} MB"
+        return Check("Uploads", "optional", told, "`ragviz jobs` deletes them.")
+    return Check("Uploads", "works", f"{len(folders)} to be read")
+
+
+def _is_old(folder: Path) -> bool:
+    return time.time() - folder.stat().st_mtime > queue.UPLOADS_KEPT
+
+
+def _some(texts: list[str]) -> str:
+    more = f" and {len(texts) - MOST_NAMED} more" * (len(texts) > MOST_NAMED)
+    return "; ".join(texts[:MOST_NAMED]) + more
+
+
+_OF_THE_STORE = {"Database": _database, "Indexes": _indexes, "Jobs": _jobs, "Uploads": _uploads}
