@@ -11,15 +11,15 @@ from ragviz.core.configuration import IndexInfo
 from ragviz.core.document import Corpus, Document, DocumentInfo
 from ragviz.core.errors import UsageError
 from ragviz.core.job import Job
-from ragviz.documents import corpora, parsing
+from ragviz.documents import parsing
 from ragviz.documents.kinds import KINDS
 from ragviz.index import deletion
 from ragviz.jobs import tasks
-from ragviz.questions import authoring, staleness
+from ragviz.questions import authoring
 from ragviz.service import corpus_verbs
 from ragviz.text import language, markup
 from ragviz.text.markup import plain, without_middle
-from ragviz.ui import address, cache, frame, job_panel, person, presses, wording
+from ragviz.ui import address, cache, frame, job_panel, presses, wording
 from ragviz.ui.kit import heading, notices, table
 
 COUNT = table.number(written="localized")
@@ -37,7 +37,7 @@ def create_corpus() -> None:
             with notices.errors_shown():
                 if not name.strip():
                     raise UsageError("Give the corpus a name first.")
-                created = store.corpora.add(name)
+                created = corpus_verbs.create(workspace, name)
                 address.put(corpus=created.name, document=None, new=None)
                 st.rerun()
 
@@ -59,7 +59,7 @@ def upload(corpus: Corpus) -> None:
             "add-files",
             ((file.name, file.getvalue()) for file in files),
             lambda folder, staged, upload: corpus_verbs.read_uploads(
-                corpus, folder, staged, replace=False, upload=upload
+                workspace, corpus, folder, staged, replace=False, upload=upload
             ),
         )
 
@@ -105,7 +105,7 @@ def outcomes_of(corpus: Corpus, job: Job) -> None:
 
 def close(job: Job) -> None:
     job_panel.dismiss(job)
-    corpora.discard_staged(workspace, Path(job.arguments["folder"]))
+    corpus_verbs.discard_staged(workspace, Path(job.arguments["folder"]))
 
 
 def confirm_replacing(corpus: Corpus, job: Job, existing: list[tuple[str, dict[str, Any]]]) -> None:
@@ -122,10 +122,10 @@ def confirm_replacing(corpus: Corpus, job: Job, existing: list[tuple[str, dict[s
     )
     label, button = f"Replace {wording.counted(len(staged_files), 'document')}", f"replace-{job.id}"
     if st.button(label, key=presses.key(button)):
-        folder, staged = corpora.stage_again(workspace, staged_files)
+        folder, staged = corpus_verbs.stage_again(workspace, staged_files)
         if staged:
             job_panel.submit(button, corpus_verbs.read_uploads(
-                corpus, str(folder), staged, replace=True, upload=f"{job.id}-replace"
+                workspace, corpus, str(folder), staged, replace=True, upload=f"{job.id}-replace"
             ))  # fmt: skip
         st.rerun()
 
@@ -156,8 +156,7 @@ def evidence_outcome(corpus: Corpus, ids: Sequence[str]) -> None:
 
 
 def delete_documents(corpus: Corpus, ids: list[str]) -> None:
-    with staleness.refreshing(store, corpus, person.name()):
-        corpora.delete_documents(workspace, corpus, ids)
+    corpus_verbs.delete_documents(workspace, corpus, ids)
     st.toast(f"{wording.counted(len(ids), 'document')} deleted")
 
 
@@ -182,10 +181,9 @@ def locked(corpus: Corpus, job: Job, path: str, outcome: dict[str, Any]) -> None
             replace = job.arguments["replace"]
             with st.spinner("Reading the file"):
                 data = Path(path).read_bytes()
-                with staleness.refreshing(store, corpus, person.name()):
-                    added = corpora.add_file(
-                        workspace, corpus, outcome["name"], data, replace=replace, password=password
-                    )
+                added = corpus_verbs.add_file(
+                    workspace, corpus, outcome["name"], data, replace=replace, password=password
+                )
             if added.status in ("added", "replaced", "same"):
                 Path(path).unlink(missing_ok=True)
                 st.toast(f"{name} opened with its password")
@@ -244,7 +242,7 @@ def delete_popover(corpus: Corpus, documents: list[DocumentInfo]) -> None:
                 + job_panel.stops_jobs(),
                 "Delete all of it",
                 lambda leave=False: (
-                    deletion.delete_corpus(workspace, corpus, leave_remote=leave),
+                    corpus_verbs.delete(workspace, corpus, leave_remote=leave),
                     address.put(corpus=None),
                 ),
                 notices.leaving(store.indexes.all(corpus.id)),

@@ -1,5 +1,6 @@
 import base64
 import html
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -82,7 +83,7 @@ def _url(drawing: list[str]) -> str:
 def sample_button(label: str, *, primary: bool = False) -> None:
     """Draw the button that loads the sample, disabled while it is loaded; what goes wrong is shown under it."""
     busy, kind = job_panel.active_job("sample", ""), "primary" if primary else "secondary"
-    new = corpus_verbs.load_sample
+    new = partial(corpus_verbs.load_sample, workspace)
     job_panel.button(label, "load-sample", new, active=busy, going="Loading the sample…", kind=kind)
 
 

@@ -12,7 +12,7 @@ from ragviz.core.document import Chunk, Corpus, DocumentInfo
 from ragviz.core.errors import RagvizError, UsageError
 from ragviz.core.fields import fields_of
 from ragviz.core.job import NewJob
-from ragviz.index import chunking, damage, deletion, indexing, prefixes
+from ragviz.index import chunking, damage, indexing, prefixes
 from ragviz.index import preview as cutting
 from ragviz.index.chunking import CHUNKERS
 from ragviz.models import embedding, tokenizer, weights
@@ -212,7 +212,7 @@ def delete_button(info: IndexInfo) -> None:
             f"{kept_runs}{job_panel.stops_jobs()}",
             "Delete",
             lambda leave=False: (
-                deletion.delete_index(workspace, info, leave_remote=leave),
+                index_verbs.delete(workspace, info, leave_remote=leave),
                 address.put(index=None),
             ),
             notices.leaving([info]),

@@ -9,6 +9,7 @@ from ragviz.core.question import SIDES, Question
 from ragviz.core.question_set import QuestionSet
 from ragviz.models import requests
 from ragviz.questions import without_model
+from ragviz.service import question_verbs
 from ragviz.text.markup import plain
 from ragviz.ui import (
     address,
@@ -103,7 +104,7 @@ def manage(question_set: QuestionSet) -> None:
             f"This deletes the set “{question_set.name}” with {wording.counted(question_set.total, 'question')}. Runs "
             "keep the questions as they were asked." + job_panel.stops_jobs(),
             "Delete",
-            lambda: (store.sets.delete(question_set.id), address.put(set=None, question=None, tab=None)),
+            lambda: (question_verbs.delete(workspace, question_set), address.put(set=None, question=None, tab=None)),
         )
 
 

@@ -7,12 +7,12 @@ from pathlib import Path
 import pandas as pd
 import streamlit as st
 
-from ragviz import connections
 from ragviz.core import addresses
 from ragviz.core import settings as config
 from ragviz.core.digests import digest
 from ragviz.core.errors import RagvizError, UsageError
 from ragviz.models.requests import Prices
+from ragviz.service import settings_verbs
 from ragviz.text.markup import plain
 from ragviz.ui import cache, frame
 from ragviz.ui.kit import heading, notices, saving, table
@@ -72,7 +72,7 @@ def part(title: str, address: str, key: str, verb: str = "Test") -> None:
         if key and st.button(verb, key=f"test-{key}"):
             with notices.errors_shown(), st.spinner("Testing"):
                 started = time.perf_counter()
-                words = connections.PARTS[key](workspace)
+                words = settings_verbs.test(workspace, key)
                 seconds = time.perf_counter() - started
                 took = "" if key == "model" else f" · {seconds:.2f} s"  # a model's sentence has its own
                 st.markdown(f":blue[●] {plain(words)}{took}")
@@ -188,7 +188,7 @@ def prices() -> None:
         column_config=money, width="stretch",
     )  # fmt: skip
     if st.button("Save prices"):
-        workspace.store.prices.put(priced(edited), current)
+        settings_verbs.put_prices(workspace, priced(edited), current)
         del st.session_state["prices-shown"]
         st.toast("Prices saved")
         st.rerun()

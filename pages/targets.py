@@ -12,8 +12,7 @@ from ragviz import sample
 from ragviz.core.endpoint_choices import PRESETS, Endpoint
 from ragviz.core.fields import fields_of
 from ragviz.models import requests
-from ragviz.runs import imports
-from ragviz.service import run_verbs, target_verbs
+from ragviz.service import corpus_verbs, run_verbs, target_verbs
 from ragviz.targets import endpoint, logged_file
 from ragviz.targets.logged_item import Log, Reading
 from ragviz.text.markup import plain, shortened
@@ -199,8 +198,8 @@ def import_form(file_name: str, file_id: str, data: bytes, found: Reading, roles
             ),
         )
     with presses.once("import-run"), st.spinner("Importing"):
-        into = store.corpora.ensure(corpus_name or name)
-        runs = imports.import_reading(workspace, into, name, found, store.sets.get(of_set) if of_set else None)
+        into = corpus_verbs.ensure(workspace, corpus_name or name)
+        runs = run_verbs.import_reading(workspace, into, name, found, store.sets.get(of_set) if of_set else None)
     page, shown = ("results", {"run": runs[0].name}) if len(runs) == 1 else ("runs", {})
     address.go_to(page, corpus=into.name, k=None, **shown)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ragviz.core import addresses
 from ragviz.core.configuration import NO_EMBEDDER, REMOTE, Backend, IndexConfig, IndexInfo
 from ragviz.core.errors import UsageError
+from ragviz.core.person import Person
 from ragviz.core.settings import Settings, settings
 from ragviz.core.stopping import Progress, current, silent
 from ragviz.store import database
@@ -25,9 +26,10 @@ if TYPE_CHECKING:
 class Workspace:
     """Everything that one set of settings opens; each part is opened when it is first needed."""
 
-    def __init__(self, settings: Settings) -> None:
-        """Open nothing yet."""
+    def __init__(self, settings: Settings, person: Person | None = None) -> None:
+        """Open nothing yet; without a `person` it is RAGVIZ_PERSON or the login, an admin, who acts."""
         self.settings = settings
+        self.person = person or Person(settings.person)
         self.opened_in = Path.cwd()
         self._clients: dict[str, ModelClient] = {}
         self._priced: Prices = {}

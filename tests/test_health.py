@@ -296,7 +296,7 @@ def test_on_the_command_line(workspace_with_set, command_line, monkeypatch):
     assert list(rows) == list(CHECKS)
     assert rows["duplicates"]["found"] == 1
     assert rows["duplicates"]["effects"] == []
-    code, out, err = command_line("questions", "health", "asked", "--quarantine", "duplicates", "--by", "Ada")
+    code, out, err = command_line("questions", "health", "asked", "--quarantine", "duplicates")
     assert "1 question was put into quarantine by “Duplicate or nearly”" in err
     assert [q.id for q in workspace_with_set.store.questions.all(
         workspace_with_set.store.sets.get("asked").id) if q.status == "quarantined"] == ["again"]  # fmt: skip

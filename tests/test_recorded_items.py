@@ -158,7 +158,7 @@ def test_reference_contexts_become_evidence_or_it_is_found_later(workspace):
     assert measurements.summary_of(workspace, run).ranks.tolist() == [0]
     certain = occurrences.certain(occurrences.search(workspace, asked), "exact")
     best = [(proposal.question, proposal.places[:1]) for proposal in certain]
-    assert question_verbs.accept_evidence(workspace, asked, best, "ada") == 0
+    assert question_verbs.accept_evidence(workspace, asked, best) == 0
     run = workspace.store.runs.get("r")
     assert measurements.summary_of(workspace, run).ranks.tolist() == [0, 1]
 

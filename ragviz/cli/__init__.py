@@ -40,8 +40,8 @@ with lazy.loading_when_used():
     from ragviz.cli.questions_commands import questions_app
     from ragviz.cli.runs_commands import runs_app
     from ragviz.cli.settings_commands import prices_app, settings_app
-    from ragviz.jobs import queue, worker
-    from ragviz.service import corpus_verbs
+    from ragviz.jobs import queue
+    from ragviz.service import corpus_verbs, job_verbs
 
 OF_QUESTIONS = (generate_commands, evidence_commands, health_commands)
 """Files that add their commands to `ragviz questions` when they are imported."""
@@ -107,7 +107,8 @@ def open_app(port: Annotated[int, typer.Option(help="Port on 127.0.0.1.", min=1,
 @app.command("sample")
 def load_sample(as_json: Json = False) -> None:
     """Load the sample: documents, questions, indexes, an experiment, runs."""
-    result = console.perform(console.open_workspace(), corpus_verbs.load_sample()).result
+    workspace = console.open_workspace()
+    result = console.perform(workspace, corpus_verbs.load_sample(workspace)).result
     tried = result["experiment"]
     told = (
         f"Loaded '{result['corpus']}'. Next: ragviz results {result['runs'][-1]}, ragviz experiments show {tried}, "
@@ -125,10 +126,10 @@ def list_jobs(
     """List the jobs, or cancel or resume one."""
     workspace = console.open_workspace()
     if cancel:
-        queue.cancel(workspace, workspace.store.jobs.get(cancel))
+        job_verbs.cancel(workspace, workspace.store.jobs.get(cancel))
     if resume:
         with console.bar() as watch:
-            worker.perform(workspace, resume, watch)
+            job_verbs.perform_again(workspace, resume, watch)
     queue.start_waiting(workspace)
     listed, places = queue.listed(workspace), queue.places(workspace)
     rows = [

@@ -24,7 +24,7 @@ from ragviz.core.call import Estimate
 from ragviz.core.errors import Cancelled, InputError, UsageError
 from ragviz.core.job import Job, NewJob
 from ragviz.core.stopping import Progress
-from ragviz.jobs import worker
+from ragviz.service import job_verbs
 
 if TYPE_CHECKING:
     from ragviz.workspace import Workspace as Workspace
@@ -181,7 +181,7 @@ def bar() -> Iterator[Progress]:
 def perform(workspace: Workspace, job: NewJob) -> Job:
     """Do a job here, under a progress bar."""
     with bar() as watch:
-        return worker.perform_new(workspace, job, watch)
+        return job_verbs.perform(workspace, job, watch)
 
 
 def confirm(question: str, yes: bool) -> None:

@@ -12,7 +12,6 @@ import typer
 from ragviz.cli import console
 from ragviz.cli.options import Json, LeaveRemote, Yes
 from ragviz.core.errors import UsageError
-from ragviz.documents import corpora
 from ragviz.index import deletion
 from ragviz.questions import staleness
 from ragviz.service import corpus_verbs
@@ -90,16 +89,13 @@ def corpus_remove(name: str, documents: list[str], yes: Yes = False) -> None:
     """Delete documents from a corpus."""
     workspace = console.open_workspace()
     corpus = workspace.store.corpora.get(name)
-    author = workspace.settings.person
-    with staleness.refreshing(workspace.store, corpus, author) as refreshed:  # also what an interrupted command left
-        ids = [d.id for d in workspace.store.documents.all(corpus.id) if d.name in documents]
-        found, named = len(ids), len(set(documents))
-        if found < named:
-            raise UsageError(f"Corpus '{corpus.name}' has only {found} of these {counts.counted(named, 'document')}.")
-        what = f"{counts.counted(found, 'document')} from '{corpus.name}'"
-        console.confirm(f"Delete {what}? Evidence there becomes stale.", yes)
-        corpora.delete_documents(workspace, corpus, ids)
-    console.warn(*staleness.set_aside_words(refreshed))
+    ids = [d.id for d in workspace.store.documents.all(corpus.id) if d.name in documents]
+    found, named = len(ids), len(set(documents))
+    if found < named:
+        raise UsageError(f"Corpus '{corpus.name}' has only {found} of these {counts.counted(named, 'document')}.")
+    what = f"{counts.counted(found, 'document')} from '{corpus.name}'"
+    console.confirm(f"Delete {what}? Evidence there becomes stale.", yes)
+    console.warn(*staleness.set_aside_words(corpus_verbs.delete_documents(workspace, corpus, ids)))
 
 
 @corpus_app.command("delete")
@@ -108,4 +104,4 @@ def corpus_delete(name: str, yes: Yes = False, leave_remote: LeaveRemote = False
     workspace = console.open_workspace()
     corpus = workspace.store.corpora.get(name)
     console.confirm(f"Delete corpus '{corpus.name}' with {deletion.goes_with_corpus(workspace, corpus)}?", yes)
-    console.report_left(deletion.delete_corpus(workspace, corpus, leave_remote=leave_remote))
+    console.report_left(corpus_verbs.delete(workspace, corpus, leave_remote=leave_remote))

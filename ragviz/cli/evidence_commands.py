@@ -12,7 +12,7 @@ from ragviz.cli import console
 from ragviz.cli.options import Json, QuoteDocuments, Quotes
 from ragviz.cli.questions_commands import evidence_given, questions_app, show_saved
 from ragviz.core.errors import UsageError
-from ragviz.core.question_set import Edit, QuestionSet
+from ragviz.core.question_set import QuestionSet
 from ragviz.questions import authoring, occurrences
 from ragviz.service import question_verbs
 from ragviz.store import schema
@@ -54,8 +54,7 @@ def questions_mend(
     else:
         raise UsageError("One piece is repaired at a time: give one --quote.")
     after = authoring.changed(question, evidence=authoring.mended(question.evidence, piece.group, piece.member, span))
-    edit = Edit(workspace.settings.person, "mended evidence")
-    authoring.save(store, question_set, after, schema.version_of(question), edit)
+    question_verbs.save(workspace, question_set, after, schema.version_of(question), "mended evidence")
     if span.text != piece.span.text:
         console.warn(f"The passage has other words now: check that “{question.answer}” is still the answer.")
     show_saved(authoring.question_of(store, question_set, question_id), as_json)
@@ -140,8 +139,8 @@ def questions_find_evidence(
         console.show({"question": question_id, "places": places}, as_json, lambda: console.say("Saved."))
         return
     certain = occurrences.certain(proposals, accept) if accept else []  # type: ignore[arg-type]  # checked above
-    best, person = [(p.question, p.places[:1]) for p in certain], workspace.settings.person
-    refused = question_verbs.accept_evidence(workspace, question_set, best, person)
+    best = [(p.question, p.places[:1]) for p in certain]
+    refused = question_verbs.accept_evidence(workspace, question_set, best)
     names = workspace.store.documents.names(question_set.corpus_id)
     records: list[dict[str, Any]] = [
         {"id": each.question.id, "question": each.question.text, "answer": each.question.answer}
@@ -172,7 +171,7 @@ def _decide(
         listed = counts.counted(len(proposal.places), "place", "is")
         raise UsageError(f"{listed} listed for this question: there is no number {max(numbers)}.")
     best = [(proposal.question, [proposal.places[number - 1] for number in dict.fromkeys(numbers)])]
-    if question_verbs.accept_evidence(workspace, question_set, best, workspace.settings.person):
+    if question_verbs.accept_evidence(workspace, question_set, best):
         raise UsageError(f"Question '{question_id}' was changed by somebody else meanwhile: nothing was saved.")
 
 

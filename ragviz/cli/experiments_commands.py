@@ -114,7 +114,7 @@ def delete(name: str, yes: Yes = False) -> None:
     workspace = console.open_workspace()
     experiment = workspace.store.experiments.get(name)
     console.confirm(f"Delete experiment '{experiment.name}' with its rule? Its indexes and runs stay.", yes)
-    workspace.store.experiments.delete(experiment.id)
+    experiment_verbs.delete(workspace, experiment)
 
 
 def confirm(

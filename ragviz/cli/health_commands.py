@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from ragviz.cli import console, options
-from ragviz.cli.options import By, Json
+from ragviz.cli.options import Json
 from ragviz.cli.questions_commands import questions_app
 from ragviz.core.configuration import Run, RunConfig
 from ragviz.core.errors import InputError, UsageError
@@ -44,7 +44,6 @@ def questions_health(
     check: Annotated[str, typer.Option(help="List the questions that this check found.")] = "",
     put: Annotated[str, typer.Option("--quarantine", metavar="CHECK", help="Keep what it found out of runs.")] = "",
     release: Annotated[str, typer.Option(metavar="CHECK", help="Undo the quarantine of a check.")] = "",
-    by: By = "",
     as_json: Json = False,
 ) -> None:
     """Check the questions of a set for faults, and say what it can and cannot notice.
@@ -52,7 +51,6 @@ def questions_health(
     With recall at k, and a metric of answers, of the newest runs with the questions that a check found, and without.
     """
     workspace = console.open_workspace()
-    author = by or workspace.settings.person
     question_set = workspace.store.sets.get(set_name)
     for name in (check, put, release):
         console.one_of("check", name, set_checks.CHECKS)
@@ -60,7 +58,7 @@ def questions_health(
     if index is not None and index.corpus_id != question_set.corpus_id:
         raise UsageError(f"Index '{index.name}' and question set '{question_set.name}' are of different corpora.")
     if release:
-        _say(quarantine.release(workspace, question_set, release, author), "released from", release)
+        _say(question_verbs.release(workspace, question_set, release), "released from", release)
         question_set = workspace.store.sets.get(question_set.id)
     made = examination.kept(workspace, question_set)
     if made is None or not examination.is_current(workspace, question_set, index, made):
@@ -73,7 +71,7 @@ def questions_health(
     body["warning"] = synthetic.banner([run.config for run in runs], [q.generator for q in questions if q.asked])
     if put:
         found = [finding.question_id for finding in made.found[put].findings]
-        _say(quarantine.quarantine(workspace, question_set, put, found, author), "put into quarantine by", put)
+        _say(question_verbs.quarantine(workspace, question_set, put, found), "put into quarantine by", put)
     console.show(body, as_json, lambda: _draw(body, measured, check))
 
 
@@ -159,7 +157,7 @@ def questions_drill(
     workspace = console.open_workspace()
     question_set, info = workspace.store.sets.get(set_name), workspace.store.indexes.get(index_name)
     chosen: dict[str, Any] = {**choices, "k": k, "repetitions": repetitions}
-    console.perform(workspace, question_verbs.drill(question_set, info, chosen))
+    console.perform(workspace, question_verbs.drill(workspace, question_set, info, chosen))
     fact = drill.stored(workspace, question_set)
     assert fact is not None
     console.show(fact | {"words": health_sentences.drill(fact)}, as_json, lambda: _draw_drill(fact))
@@ -199,7 +197,7 @@ def questions_asked(
         if index_name:
             workspace.store.indexes.get(index_name)
         given = (file.name, str(file.absolute()))
-        console.perform(workspace, question_verbs.read_log(question_set, given, index=index_name))
+        console.perform(workspace, question_verbs.read_log(workspace, question_set, given, index=index_name))
     read = demand.stored(workspace, question_set)
     if read is None:
         raise UsageError(f"Nothing is known of what people ask of '{question_set.name}': give a log.")

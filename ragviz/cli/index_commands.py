@@ -13,7 +13,7 @@ from ragviz.cli.options import Json, LeaveRemote, Yes
 from ragviz.core.configuration import IndexConfig, IndexInfo, RunConfig
 from ragviz.core.document import Corpus, DocumentInfo
 from ragviz.core.errors import SearchError, UsageError
-from ragviz.index import chunking, damage, deletion, indexing, preview
+from ragviz.index import chunking, damage, indexing, preview
 from ragviz.models import tokenizer
 from ragviz.retrieval import retrievers, search
 from ragviz.runs import choices as run_choices
@@ -201,5 +201,5 @@ def index_delete(index_name: str, yes: Yes = False, leave_remote: LeaveRemote = 
     workspace = console.open_workspace()
     info = workspace.store.indexes.get(index_name)
     console.confirm(f"Delete index '{info.name}' with {counts.counted(info.chunks, 'chunk')}?", yes)
-    left = deletion.delete_index(workspace, info, leave_remote=leave_remote)
+    left = index_verbs.delete(workspace, info, leave_remote=leave_remote)
     console.report_left([left] if left else [])

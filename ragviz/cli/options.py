@@ -23,7 +23,6 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Estimate calls and cost
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 LeaveRemote = Annotated[bool, typer.Option("--leave-remote", help="Delete where Elasticsearch is not reached, too.")]
 Budget = Annotated[float | None, typer.Option(min=0, help="Most dollars, with what was paid for it before.")]
-By = Annotated[str, typer.Option("--by", help="Your name. Default: RAGVIZ_PERSON, else the login's name.")]
 RunName = Annotated[str, typer.Argument(metavar="RUN")]
 K = Annotated[int | None, typer.Option("-k", help="Chunks that count; default: the run's.")]
 Primary = Annotated[str, typer.Option(help="The metric that decides, as recall@3; recall: at each own k.")]

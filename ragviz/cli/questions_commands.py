@@ -11,12 +11,11 @@ import typer
 
 from ragviz.analysis import evaluate
 from ragviz.cli import console
-from ragviz.cli.options import By, Json, Kind, QuoteDocuments, Quotes, Style, Type, WithEvidence, Yes
+from ragviz.cli.options import Json, Kind, QuoteDocuments, Quotes, Style, Type, WithEvidence, Yes
 from ragviz.core.document import Evidence
 from ragviz.core.errors import UsageError
 from ragviz.core.question import SIDES, Question, QuestionStatus, Split
-from ragviz.core.question_set import Edit
-from ragviz.questions import authoring, exchange, interchange, question_types, sets, splits, versions
+from ragviz.questions import authoring, exchange, interchange, question_types, splits, versions
 from ragviz.questions.formats import input_file as input_files
 from ragviz.questions.formats import set_formats
 from ragviz.runs import measurements
@@ -110,7 +109,7 @@ def questions_split(
     workspace = console.open_workspace()
     question_set = workspace.store.sets.get(set_name)
     if not dry_run:
-        question_set = sets.split(workspace, question_set, kind, share, seed, remake=remake)
+        question_set = question_verbs.split(workspace, question_set, kind, share, seed, remake=remake)
     questions, made = workspace.store.questions.all(question_set.id), question_set.split
     if dry_run:
         sides = splits.sides_of(questions, kind, share, seed)
@@ -134,7 +133,7 @@ def questions_banks(set_name: str, file: Path, as_json: Json = False) -> None:
     """Import RAGQuestEval banks, {question id: {key_info, question, answers}}, for the questions of a set."""
     workspace = console.open_workspace()
     question_set = workspace.store.sets.get(set_name)
-    imported = sets.import_banks(workspace, question_set, console.read(file))
+    imported = question_verbs.import_banks(workspace, question_set, console.read(file))
     console.warn(*imported.problems)
     body = {"questions": question_set.name, "banks": len(imported.banks), "problems": list(imported.problems)}
     console.show(body, as_json, lambda: console.say(counts.counted(len(imported.banks), "bank")))
@@ -163,8 +162,8 @@ def questions_import(
     files = [(each.name, str(each.absolute())) for each in file]
     chosen: dict[str, Any] = {"format": file_format, "split": split, "all_needed": all_needed}
     read = input_files.from_paths([(each.name, each) for each in file])
-    with exchange.corpus_for(workspace, corpus, read, file_format) as target:
-        job = console.perform(workspace, question_verbs.import_files(target, set_name, files, chosen))
+    with question_verbs.corpus_for(workspace, corpus, read, file_format) as target:
+        job = console.perform(workspace, question_verbs.import_files(workspace, target, set_name, files, chosen))
     result: dict[str, Any] = dict(job.result)
     problems = exchange.problems_of(workspace, result.pop("key"))
     several = len({problem.file for problem in problems}) > 1
@@ -215,10 +214,9 @@ def questions_review(
             f"Set '{question_set.name}' has only {len(chosen)} of these {counts.counted(named, 'question')}."
         )
     status: QuestionStatus = "accepted" if accept else "rejected"
-    edit = Edit(workspace.settings.person, f"{status} a question")
     for question in chosen:
         after = authoring.with_status(question, status, "" if accept else reason or "rejected by hand")
-        authoring.save(store, question_set, after, schema.version_of(question), edit)
+        question_verbs.save(workspace, question_set, after, schema.version_of(question), f"{status} a question")
 
 
 Evidences = Annotated[str, typer.Option("--evidence", help="Not quotes: JSON as in an import's column.")]
@@ -254,8 +252,7 @@ def questions_add(
         unanswerable=unanswerable,
         **_type_and_style(question_type, style),
     )
-    question_set = sets.question_set(workspace, corpus, set_name)
-    authoring.add(workspace.store, question_set, question, workspace.settings.person)
+    question_verbs.add(workspace, question_verbs.open_set(workspace, corpus, set_name), question)
     show_saved(question, as_json)
 
 
@@ -288,8 +285,8 @@ def questions_edit(
         unanswerable=True if unanswerable else None,
         **{name: value for name, value in _type_and_style(question_type, style).items() if value},
     )
-    edit = Edit(workspace.settings.person, "edited a question")
-    authoring.save(store, question_set, after, version or schema.version_of(question), edit)
+    shown = version or schema.version_of(question)
+    question_verbs.save(workspace, question_set, after, shown, "edited a question")
     show_saved(after, as_json)
 
 
@@ -332,11 +329,11 @@ def show_saved(question: Question, as_json: bool) -> None:
 @questions_app.command("delete")
 def questions_delete(set_name: str, yes: Yes = False) -> None:
     """Delete a question set; its runs stay readable."""
-    store = console.open_workspace().store
-    question_set = store.sets.get(set_name)
+    workspace = console.open_workspace()
+    question_set = workspace.store.sets.get(set_name)
     what = f"question set '{question_set.name}' with {counts.counted(question_set.total, 'question')}"
     console.confirm(f"Delete {what}?", yes)
-    store.sets.delete(question_set.id)
+    question_verbs.delete(workspace, question_set)
 
 
 # Versions
@@ -406,21 +403,21 @@ def _change_cells(record: Mapping[str, Any]) -> list[tuple[str, ...]]:
 
 
 @questions_app.command("undo")
-def questions_undo(set_name: str, by: By = "", as_json: Json = False) -> None:
+def questions_undo(set_name: str, as_json: Json = False) -> None:
     """Take back the newest edit of a set that was not taken back yet."""
     workspace = console.open_workspace()
     question_set = workspace.store.sets.get(set_name)
-    version = versions.undo(workspace.store, question_set, by or workspace.settings.person)
+    version = question_verbs.undo(workspace, question_set)
     line = f"Took back version {version.number} of '{question_set.name}': {version.action}."
     console.show(versions.version_row(version), as_json, lambda: console.say(line))
 
 
 @questions_app.command("restore")
-def questions_restore(set_name: str, version: int, by: By = "", as_json: Json = False) -> None:
+def questions_restore(set_name: str, version: int, as_json: Json = False) -> None:
     """Make all questions of a set as they were in a version; that is a new version, and can be undone."""
     workspace = console.open_workspace()
     question_set = workspace.store.sets.get(set_name)
-    count = versions.restore(workspace.store, question_set, version, by or workspace.settings.person)
+    count = question_verbs.restore(workspace, question_set, version)
     changed, again = counts.counted(count, "question"), "is as it was" if count == 1 else "are as they were"
     body = {"questions": question_set.name, "restored": version, "changed": count}
     line = f"{changed} of '{question_set.name}' {again} in version {version}."

@@ -56,7 +56,8 @@ def rescue(
     cheap = changes.missing(replays.stored_replays(workspace, changes))
     if not stored and (cheap or build or combine or reranker):
         at = shown_k if combine else None
-        new = run_verbs.replay(run, build=build, combine=at, rerankers=reranker, budget=budget if reranker else None)
+        most = budget if reranker else None
+        new = run_verbs.replay(workspace, run, build=build, combine=at, rerankers=reranker, budget=most)
         job = console.perform(workspace, new)
         failed = dict(job.result["failed"])
     together = replays.combination(workspace, replays.columns_of(workspace, run), shown_k)

@@ -274,7 +274,7 @@ def runs_again(
     name = name or f"{earlier.name}, again"
     later = workspace.store.runs.find(name)
     if later is None or later.status != "done":
-        console.perform(workspace, run_verbs.rank_again(earlier, name))
+        console.perform(workspace, run_verbs.rank_again(workspace, earlier, name))
         later = workspace.store.runs.get(name)
     found = competition.competition(workspace, earlier, later, k)
     made = [run.provenance.get("index_config") or {} for run in (earlier, later)]
@@ -319,10 +319,10 @@ def _draw_again(found: competition.Competition, words: Sequence[str]) -> None:
 @runs_app.command("rename")
 def runs_rename(run_name: RunName, name: str) -> None:
     """Give a run another name; links and commands by the old one find it too, until another run has that name."""
-    store = console.open_workspace().store
-    run = store.runs.get(run_name)
-    store.runs.rename(run.id, name)
-    console.say(f"Run '{run.name}' is now '{store.runs.get(run.id).name}'.")
+    workspace = console.open_workspace()
+    run = workspace.store.runs.get(run_name)
+    run_verbs.rename(workspace, run, name)
+    console.say(f"Run '{run.name}' is now '{workspace.store.runs.get(run.id).name}'.")
 
 
 @runs_app.command("note")
@@ -354,10 +354,10 @@ def runs_tag(
 @runs_app.command("delete")
 def runs_delete(run_name: str, yes: Yes = False) -> None:
     """Delete a run with its results."""
-    store = console.open_workspace().store
-    run = store.runs.get(run_name)
+    workspace = console.open_workspace()
+    run = workspace.store.runs.get(run_name)
     console.confirm(f"Delete run '{run.name}'?", yes)
-    store.runs.delete(run.id)
+    run_verbs.delete(workspace, run)
 
 
 @options.declared(RunConfig)

@@ -11,6 +11,7 @@ from ragviz import connections
 from ragviz.cli import console
 from ragviz.cli.options import Json
 from ragviz.core.errors import UsageError
+from ragviz.service import settings_verbs
 
 settings_app = console.group("Test what is configured.")
 prices_app = console.group("Prices of models, in dollars per million tokens.")
@@ -26,7 +27,7 @@ def settings_test(
     for part in parts or ():
         console.one_of("part", part, connections.PARTS)
     configured = [part for part in connections.PARTS if part != "model" or workspace.settings.model_configured]
-    tried = [connections.tried(workspace, part) for part in parts or configured]
+    tried = [settings_verbs.tried(workspace, part) for part in parts or configured]
     columns: console.Columns = {
         "part": "part",
         "": lambda record: "answers" if record["ok"] else "fails",
@@ -55,18 +56,18 @@ def prices_set(
     as_json: Json = False,
 ) -> None:
     """Set the prices of MODEL."""
-    stored = console.open_workspace().store.prices
-    before = stored.all()
-    stored.put(before | {model.strip(): (input_price, output_price)}, before)
+    workspace = console.open_workspace()
+    before = workspace.store.prices.all()
+    settings_verbs.put_prices(workspace, before | {model.strip(): (input_price, output_price)}, before)
     prices_list(as_json)
 
 
 @prices_app.command("remove")
 def prices_remove(model: str, as_json: Json = False) -> None:
     """Remove the prices of MODEL."""
-    stored = console.open_workspace().store.prices
-    before = stored.all()
+    workspace = console.open_workspace()
+    before = workspace.store.prices.all()
     if model not in before:
         raise UsageError(f"There is no price of '{model}': `ragviz prices list` shows all.")
-    stored.put({name: pair for name, pair in before.items() if name != model}, before)
+    settings_verbs.put_prices(workspace, {name: pair for name, pair in before.items() if name != model}, before)
     prices_list(as_json)

@@ -14,8 +14,7 @@ from ragviz.cli import console, options
 from ragviz.cli.options import Json, Yes
 from ragviz.core.endpoint_choices import PRESETS, Endpoint
 from ragviz.core.errors import Cancelled
-from ragviz.runs import listening
-from ragviz.service import target_verbs
+from ragviz.service import corpus_verbs, run_verbs, target_verbs
 from ragviz.targets import traffic
 from ragviz.text import counts
 
@@ -101,9 +100,9 @@ def listen(
     gathered = traffic.Traces(share)
     with traffic.listening(port, gathered) as taken:
         console.say(f"Listening, until Ctrl-C, at http://127.0.0.1:{taken}{traffic.PATH}")
-        into = workspace.store.corpora.ensure(corpus or name)
+        into = corpus_verbs.ensure(workspace, corpus or name)
         with suppress(Cancelled), console.bar() as watch:
-            listening.listen(workspace, into, name, gathered, most=most, daily=daily, progress=watch)
+            run_verbs.listen(workspace, into, name, gathered, most=most, daily=daily, progress=watch)
     run = workspace.store.runs.find(name)
     if run is None:
         console.say("No trace with a question and an answer or contexts has arrived.")

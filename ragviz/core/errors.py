@@ -2,7 +2,8 @@
 
 RagvizError                 anything the user can act on; shown on the page or the terminal
 ├── UsageError              a wrong name, option or value                       (exit 2)
-│   └── NotFoundError       nothing has that name
+│   ├── NotFoundError       nothing has that name
+│   └── Refused             the person has not the role for it
 ├── InputError              a file, row or text that cannot be taken            (exit 2)
 │   ├── UnreadableFile      a document that cannot be parsed
 │   │   └── PasswordNeeded  … without its password
@@ -33,6 +34,10 @@ class UsageError(RagvizError):
 
 class NotFoundError(UsageError):
     """Nothing has that name; the message lists the existing ones."""
+
+
+class Refused(UsageError):
+    """The person who acts has not the role that this takes; says which, and whom to ask."""
 
 
 class InputError(RagvizError):

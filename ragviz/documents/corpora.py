@@ -388,4 +388,4 @@ def _settling(workspace: Workspace, corpus: Corpus) -> Iterator[None]:
     try:
         yield
     finally:
-        workspace.store.evidence.settle(corpus.id, workspace.settings.person)
+        workspace.store.evidence.settle(corpus.id, workspace.person.name)

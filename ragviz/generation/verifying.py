@@ -104,7 +104,7 @@ def verify_questions(
     contexts, ask = contexts_of(workspace, info, spending), asking(workspace, question_set, client, spending)
     verdicts, keys = store.cache(VERDICTS), workspace.settings.keys
     outcomes = verification.verify(waiting, contexts, client, ask, verdicts=verdicts, keys=keys)
-    edit = Edit(workspace.settings.person, "verified", f"verified {new_id()}")
+    edit = Edit(workspace.person.name, "verified", f"verified {new_id()}")
     reasons = Counter[str]()
     verified = faulty = unverified = changed = accepted = 0
     try:

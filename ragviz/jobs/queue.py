@@ -47,8 +47,8 @@ class Press:
     shown: float
 
 
-def submit_once(workspace: Workspace, new: NewJob, press: Press | None = None, person: str = "") -> tuple[Job, bool]:
-    """Create a job of a `person`, and start it when there is room, unless it is there already: a second press.
+def submit_once(workspace: Workspace, new: NewJob, press: Press | None = None) -> tuple[Job, bool]:
+    """Create a job, and start it when there is room, unless it is there already: a second press.
 
     That is a job, active or ended, that a press with this key started, whatever its arguments; one with the same
     arguments that is active; and one with the same arguments that was created since the button was shown: whoever
@@ -74,7 +74,7 @@ def submit_once(workspace: Workspace, new: NewJob, press: Press | None = None, p
             _refuse_other_choices(new.kind, new.arguments, alive)
         return same
 
-    owner = {"person": person or workspace.settings.person}
+    owner = {"person": workspace.person.name}
     job, is_new = workspace.store.jobs.add_once(
         new.kind, new.title, new.corpus_id, new.arguments, duplicate, key, since, **owner, **place(workspace)
     )

@@ -18,6 +18,7 @@ from typing import Any
 from ragviz.core import addresses, processes
 from ragviz.core.errors import Cancelled, Deleted, RagvizError, UsageError
 from ragviz.core.job import Job, NewJob
+from ragviz.core.person import Person
 from ragviz.core.stopping import SENTENCE, Progress, Stopping, following
 from ragviz.jobs import queue
 from ragviz.jobs.queue import kept, made_by, not_free, note_interrupted, refreshed
@@ -67,7 +68,7 @@ def perform_new(workspace: Workspace, new: NewJob, watch: Progress | None = None
     After a usage error, which changed nothing and is raised to the caller, the row is deleted. Raises as `perform`.
     """
     place = queue.place(workspace, processes.this_process())
-    owner = {"person": workspace.settings.person}
+    owner = {"person": workspace.person.name}
     job = workspace.store.jobs.add(new.kind, new.title, new.corpus_id, new.arguments, **owner, **place)
     _wait_for_turn(workspace, job.id, watch)
     try:
@@ -296,6 +297,7 @@ def main() -> None:
         sys.exit(str(error))
     problem = None
     try:
+        workspace.person = Person(workspace.store.jobs.get(sys.argv[1]).person or workspace.person.name)
         _perform(workspace, sys.argv[1], None)
     except RagvizError as error:
         problem = str(error)

@@ -35,12 +35,19 @@ from ragviz.library.project_results import Comparison, Documents, Experiment, In
 
 with lazy.loading_when_used():
     from ragviz.experiments import grid
-    from ragviz.jobs import worker
     from ragviz.questions import exchange
     from ragviz.questions.formats import input_file as input_files
     from ragviz.questions.formats import set_formats
-    from ragviz.runs import comparisons, recorded
-    from ragviz.service import corpus_verbs, experiment_verbs, index_verbs, question_verbs, run_verbs, target_verbs
+    from ragviz.runs import comparisons
+    from ragviz.service import (
+        corpus_verbs,
+        experiment_verbs,
+        index_verbs,
+        job_verbs,
+        question_verbs,
+        run_verbs,
+        target_verbs,
+    )
     from ragviz.store import database
     from ragviz.targets import callables, logged_file
 
@@ -158,8 +165,8 @@ class Project(Shown):
         chosen = set_formats.Choices(split, all_needed)
         with _disk_errors_explained():
             read = input_files.from_paths([(path.name, path) for path in paths])
-            with exchange.corpus_for(self.workspace, corpus, read, file_format) as about:
-                done = exchange.import_files(self.workspace, about, read, name, file_format, chosen, self.progress)
+            with question_verbs.corpus_for(self.workspace, corpus, read, file_format) as about:
+                done = question_verbs.import_now(self.workspace, about, read, name, file_format, chosen, self.progress)
             told = exchange.problems_of(self.workspace, done.key)
         several = len({problem.file for problem in told}) > 1
         refused: dict[int | str, str] = {}
@@ -223,7 +230,8 @@ class Project(Shown):
 
         """
         made = target_verbs.described(name, choices, preset)
-        return made if self.workspace.store.targets.find(name) == made else self.workspace.store.targets.add(made)
+        is_known = self.workspace.store.targets.find(name) == made
+        return made if is_known else target_verbs.add(self.workspace, name, choices, preset)
 
     def record(
         self,
@@ -257,7 +265,8 @@ class Project(Shown):
         with watched(self.progress) as progress:
             more: dict[str, Any] = {"repeats": repeats, "budget": budget, "progress": progress}
             system = callables.Called(target, concurrency=concurrency)
-            return Run(self.workspace, recorded.record(self.workspace, question_set, name, system, config, **more).name)
+            made = run_verbs.record(self.workspace, question_set, name, system, config, **more)
+            return Run(self.workspace, made.name)
 
     @with_choices_of(RunConfig)
     def run(self, index: str, questions: str, name: str, *, budget: float | None = None, **choices: Any) -> Run:
@@ -413,7 +422,7 @@ class Project(Shown):
 
     def _do(self, new: NewJob) -> Mapping[str, Any]:
         with _disk_errors_explained(), watched(self.progress) as progress:
-            return worker.perform_new(self.workspace, new, progress).result
+            return job_verbs.perform(self.workspace, new, progress).result
 
     def _title(self) -> str:
         return f"ragviz project in {self.workspace.settings.home}"

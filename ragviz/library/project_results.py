@@ -23,9 +23,8 @@ with lazy.loading_when_used():
     from ragviz.analysis import comparison_words, diagnose
     from ragviz.documents import corpora
     from ragviz.experiments import findings
-    from ragviz.jobs import worker
     from ragviz.metrics import registry
-    from ragviz.questions import interchange, sets
+    from ragviz.questions import interchange
     from ragviz.retrieval import retrievers, search
     from ragviz.runs import (
         acceptance,
@@ -40,7 +39,7 @@ with lazy.loading_when_used():
         rescue_words,
         tables,
     )
-    from ragviz.service import run_verbs
+    from ragviz.service import job_verbs, question_verbs, run_verbs
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -166,7 +165,7 @@ class QuestionSet(Shown):
                 a side would be empty.
 
         """
-        sets.split(self.workspace, self.workspace.store.sets.get(self.name), kind, share, seed, remake=remake)
+        question_verbs.split(self.workspace, self.workspace.store.sets.get(self.name), kind, share, seed, remake=remake)
         return self
 
     def _title(self) -> str:
@@ -268,8 +267,9 @@ class Run(Shown):
         current = self._record()
         alternatives.check(current, k)
         at = current.config.k if k is None else k
-        new = run_verbs.replay(current, build=build, combine=at if combine else None, rerankers=rerankers)
-        worker.perform_new(self.workspace, new)
+        together = at if combine else None
+        new = run_verbs.replay(self.workspace, current, build=build, combine=together, rerankers=rerankers)
+        job_verbs.perform(self.workspace, new)
         columns = replays.combination(self.workspace, replays.columns_of(self.workspace, current), at).columns
         body = rescue_words.to_json(columns, replays.rescue(columns, at))
         rows = [row | row["share"] | {"share": row["share"]["mean"]} for row in body["changes"]]

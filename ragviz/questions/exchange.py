@@ -81,7 +81,7 @@ def import_files(
         total = len(read.documents) + len(read.questions)
         progress(0, total, "rows", f"Storing {counted(total, 'row')}")
         split = Split("imported") if read.has_sides and (existing is None or existing.split is None) else None
-        edit = Edit(workspace.settings.person, f"imported from {set_formats.FORMATS[found].title}")
+        edit = Edit(workspace.person.name, f"imported from {set_formats.FORMATS[found].title}")
         stored = workspace.store.questions.put_import(
             corpus.id, name, read.documents, read.questions, split, edit, progress
         )

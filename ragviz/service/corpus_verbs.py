@@ -9,15 +9,31 @@ from ragviz.core.document import Corpus
 from ragviz.core.job import NewJob
 from ragviz.core.stopping import Progress, silent
 from ragviz.documents import corpora
+from ragviz.index import deletion
 from ragviz.questions import staleness
+from ragviz.service.access import verb
 from ragviz.workspace import Workspace
 
 
-def load_sample() -> NewJob:
+@verb("editor", "load the sample")
+def load_sample(workspace: Workspace) -> NewJob:
     """Load the sample: documents, questions, indexes, an experiment, runs."""
     return NewJob("sample", "Load the sample", "", {})
 
 
+@verb("editor", "create a corpus")
+def create(workspace: Workspace, name: str) -> Corpus:
+    """Create a corpus; UsageError when the name cannot be used, or is taken."""
+    return workspace.store.corpora.add(name)
+
+
+@verb("editor", "add to a corpus")
+def ensure(workspace: Workspace, name: str) -> Corpus:
+    """Return the corpus of this name, created when there is none."""
+    return workspace.store.corpora.ensure(name)
+
+
+@verb("editor", "add documents")
 def add_documents(
     workspace: Workspace,
     name: str,
@@ -37,13 +53,43 @@ def add_documents(
     """
     files = corpora.files_under(paths)
     corpus = workspace.store.corpora.ensure(name)
-    with staleness.refreshing(workspace.store, corpus, workspace.settings.person) as refreshed:
+    with staleness.refreshing(workspace.store, corpus, workspace.person.name) as refreshed:
         outcomes = corpora.add_files(workspace, corpus, files, replace=replace, password=password, progress=progress)
     return corpus, outcomes, refreshed
 
 
+@verb("editor", "add a document")
+def add_file(
+    workspace: Workspace, corpus: Corpus, name: str, data: bytes, *, replace: bool, password: str
+) -> corpora.FileOutcome:
+    """Add one encrypted file to a corpus. As `corpora.add_file`."""
+    with staleness.refreshing(workspace.store, corpus, workspace.person.name):
+        return corpora.add_file(workspace, corpus, name, data, replace=replace, password=password)
+
+
+@verb("editor", "delete documents")
+def delete_documents(workspace: Workspace, corpus: Corpus, ids: Sequence[str]) -> list[staleness.Refreshed]:
+    """Delete documents; returns which question sets lost questions."""
+    with staleness.refreshing(workspace.store, corpus, workspace.person.name) as refreshed:
+        corpora.delete_documents(workspace, corpus, ids)
+    return refreshed
+
+
+delete = verb("admin", "delete a corpus")(deletion.delete_corpus)
+stage = verb("editor", "upload files")(corpora.stage)
+stage_again = verb("editor", "upload files")(corpora.stage_again)
+discard_staged = verb("editor", "discard uploads")(corpora.discard_staged)
+
+
+@verb("editor", "add documents")
 def read_uploads(
-    corpus: Corpus, folder: str, files: Sequence[tuple[str, str]], *, replace: bool, upload: str
+    workspace: Workspace,
+    corpus: Corpus,
+    folder: str,
+    files: Sequence[tuple[str, str]],
+    *,
+    replace: bool,
+    upload: str,
 ) -> NewJob:
     """Read uploaded files, names with the paths of their copies in `folder`; `upload` names what was pressed."""
     arguments = {"corpus": corpus.name, "folder": folder, "files": files, "replace": replace, "upload": upload}

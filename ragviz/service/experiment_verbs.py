@@ -13,9 +13,11 @@ from ragviz.core.job import NewJob
 from ragviz.core.question_set import QuestionSet
 from ragviz.experiments import confirming, declaring, grid
 from ragviz.experiments.grid import Planned
+from ragviz.service.access import verb
 from ragviz.workspace import Workspace
 
 
+@verb("viewer", "plan an experiment")
 def with_baseline(
     workspace: Workspace, name: str, question_set: QuestionSet, planned: Planned, baseline: str = ""
 ) -> tuple[Planned, str]:
@@ -38,6 +40,7 @@ def with_baseline(
     return grid.with_run(workspace, planned, run) if run is not None else (planned, baseline)
 
 
+@verb("viewer", "list runs")
 def repeatable(workspace: Workspace, corpus_id: str) -> list[Run]:
     """Return the finished runs of a corpus that a person made here from a ranking's first k, the newest first."""
     of_cells = {cell.run_id for each in workspace.store.experiments.all(corpus_id) for cell in each.cells}
@@ -45,8 +48,10 @@ def repeatable(workspace: Workspace, corpus_id: str) -> list[Run]:
     return [run for run in runs if run.knows.again and run.knows.first_k and run.provenance["index_config"]]
 
 
+@verb("viewer", "plan an experiment")
 def planned(
     workspace: Workspace,
+    /,
     name: str,
     question_set: QuestionSet,
     picks: Sequence[grid.Pick],
@@ -79,6 +84,7 @@ def planned(
     return cells, rule, side
 
 
+@verb("editor", "run an experiment")
 def sweep(
     workspace: Workspace,
     name: str,
@@ -89,17 +95,25 @@ def sweep(
     budget: float | None = None,
 ) -> NewJob:
     """Declare an experiment, and run its cells for at most `budget` dollars. Raises as `declaring.declare`."""
-    return go_on(declaring.declare(workspace, name, question_set, planned, rule, split), budget)
+    return go_on(workspace, declaring.declare(workspace, name, question_set, planned, rule, split), budget)
 
 
-def go_on(experiment: Experiment, budget: float | None = None) -> NewJob:
+@verb("editor", "run an experiment")
+def go_on(workspace: Workspace, experiment: Experiment, budget: float | None = None) -> NewJob:
     """Run the cells of a declared experiment that are not done."""
     arguments = {"experiment": experiment.id, "budget": budget}
     return NewJob("sweep", f"Sweep {experiment.name}", experiment.corpus_id, arguments)
 
 
+@verb("editor", "confirm an experiment")
 def confirm(workspace: Workspace, experiment: Experiment, budget: float | None = None) -> NewJob:
     """Run baseline and chosen configuration on the test side, once. Raises as `confirming.check`."""
     confirming.check(workspace, experiment)
     arguments = {"experiment": experiment.id, "budget": budget}
     return NewJob("confirm", f"Confirm {experiment.name} on test", experiment.corpus_id, arguments)
+
+
+@verb("editor", "delete an experiment")
+def delete(workspace: Workspace, experiment: Experiment) -> None:
+    """Delete an experiment; its runs stay."""
+    workspace.store.experiments.delete(experiment.id)

@@ -9,11 +9,13 @@ from typing import Any
 from ragviz.core.configuration import IndexConfig
 from ragviz.core.document import Corpus
 from ragviz.core.job import NewJob
-from ragviz.index import indexing
+from ragviz.index import deletion, indexing
 from ragviz.runs import choices
+from ragviz.service.access import verb
 from ragviz.workspace import Workspace
 
 
+@verb("viewer", "configure an index")
 def configured(workspace: Workspace, name: str, given: Mapping[str, Any]) -> IndexConfig:
     """Return the choices of the index `name` of which `given` is said: of one that exists, all else stays as built.
 
@@ -25,6 +27,7 @@ def configured(workspace: Workspace, name: str, given: Mapping[str, Any]) -> Ind
     return choices.index_config(workspace, given, existing.config if existing else None)
 
 
+@verb("editor", "build an index")
 def build(
     workspace: Workspace, corpus: Corpus, name: str, given: Mapping[str, Any] | None = None, *, fresh: bool = False
 ) -> NewJob:
@@ -40,3 +43,6 @@ def build(
     indexing.check_build(workspace, corpus, name, config)
     arguments = {"corpus": corpus.name, "name": name, "config": asdict(config), "fresh": fresh}
     return NewJob("index", f"Build {name}", corpus.id, arguments)
+
+
+delete = verb("editor", "delete an index")(deletion.delete_index)

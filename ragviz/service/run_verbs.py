@@ -13,7 +13,8 @@ from ragviz.core.fields import fields_of
 from ragviz.core.job import NewJob
 from ragviz.core.question_set import QuestionSet
 from ragviz.retrieval import retrievers
-from ragviz.runs import choices, running, searched_again
+from ragviz.runs import choices, imports, listening, recorded, running, searched_again
+from ragviz.service.access import verb
 from ragviz.targets import fitting, logged_file
 from ragviz.targets.logged_item import Log
 from ragviz.workspace import Workspace
@@ -22,6 +23,7 @@ INSTRUCTIONS = 500
 """Tokens of a judge's instructions, about."""
 
 
+@verb("viewer", "configure a run")
 def configured(
     workspace: Workspace, index: IndexInfo, question_set: QuestionSet, given: Mapping[str, Any]
 ) -> RunConfig:
@@ -46,11 +48,13 @@ def configured(
     return choices.resolved(workspace, config)
 
 
+@verb("viewer", "configure a run")
 def proposed(workspace: Workspace, index: IndexInfo) -> tuple[RetrieverName, str]:
     """Return the retriever that suits an index, and why it is not the usual one; raises nothing, asks no model."""
     return retrievers.proposed(index.config, workspace.store.documents.all(index.corpus_id))
 
 
+@verb("editor", "make a run")
 def make(workspace: Workspace, name: str, config: RunConfig, budget: float | None = None) -> NewJob:
     """Make a run with choices that are `configured`, or resume one that was interrupted, for at most `budget` dollars.
 
@@ -65,6 +69,7 @@ def make(workspace: Workspace, name: str, config: RunConfig, budget: float | Non
     return NewJob("run", f"Run {name}", index.corpus_id, {"name": name, "config": asdict(config), "budget": budget})
 
 
+@verb("editor", "import a run")
 def import_run(
     workspace: Workspace,
     file: tuple[str, str],
@@ -110,6 +115,7 @@ class Judging:
     cost: float | None
 
 
+@verb("viewer", "estimate a run")
 def foresee_log(workspace: Workspace, logs: Sequence[Log], judge: str = "") -> Judging:
     """Estimate what judging by all metrics takes at most, before anything is stored: what is judged already costs less.
 
@@ -132,6 +138,7 @@ def foresee_log(workspace: Workspace, logs: Sequence[Log], judge: str = "") -> J
     return Judging(calls, read, written, workspace.client(model).price(read, written) if model else None)
 
 
+@verb("editor", "judge a run")
 def judge_again(workspace: Workspace, run: Run, budget: float | None = None) -> NewJob:
     """Answer and judge again what failed in a run, and nothing else.
 
@@ -143,6 +150,7 @@ def judge_again(workspace: Workspace, run: Run, budget: float | None = None) -> 
     return NewJob("rejudge", f"Judge {run.name} again", run.corpus_id, {"run": run.name, "budget": budget})
 
 
+@verb("editor", "judge a run")
 def judge(
     workspace: Workspace, run: Run, metrics: Sequence[str], model: str = "", budget: float | None = None
 ) -> NewJob:
@@ -152,24 +160,31 @@ def judge(
     return NewJob("rejudge", f"Judge {run.name}", run.corpus_id, arguments)
 
 
-def build_and_make(corpus: Corpus, index: str, cut: IndexConfig, name: str, config: RunConfig) -> NewJob:
+@verb("editor", "make a run")
+def build_and_make(
+    workspace: Workspace, corpus: Corpus, index: str, cut: IndexConfig, name: str, config: RunConfig
+) -> NewJob:
     """Build an index, and make a run on it."""
     arguments = {"corpus": corpus.name, "index": index, "cut": asdict(cut), "name": name, "config": asdict(config)}
     return NewJob("index-run", f"Run {name}", corpus.id, arguments)
 
 
-def rank_again(earlier: Run, name: str) -> NewJob:
+@verb("editor", "make a run")
+def rank_again(workspace: Workspace, earlier: Run, name: str) -> NewJob:
     """Update the index of a run, and rank its questions again as the run `name`."""
     return NewJob("again", f"Run {earlier.name} again", earlier.corpus_id, {"run": earlier.id, "name": name})
 
 
+@verb("editor", "search for a run")
 def search_again(workspace: Workspace, run: Run) -> NewJob:
     """Search for both rankings that a hybrid run fuses. Raises as `searched_again.check`."""
     searched_again.check(workspace, run)
     return NewJob("search", f"Search again for {run.name}", run.corpus_id, {"run": run.id})
 
 
+@verb("editor", "replay a run")
 def replay(
+    workspace: Workspace,
     run: Run,
     *,
     build: bool = False,
@@ -184,3 +199,20 @@ def replay(
     arguments: dict[str, Any] = {"run": run.id, "build": build, "combine": combine}
     arguments |= {"rerankers": list(rerankers), "budget": budget}
     return NewJob("replay", f"Replay {run.name}", run.corpus_id, arguments)
+
+
+@verb("editor", "rename a run")
+def rename(workspace: Workspace, run: Run, name: str) -> None:
+    """Give a run another name; UsageError when it cannot be used, or is taken."""
+    workspace.store.runs.rename(run.id, name)
+
+
+@verb("editor", "delete a run")
+def delete(workspace: Workspace, run: Run) -> None:
+    """Delete a run with its results."""
+    workspace.store.runs.delete(run.id)
+
+
+import_reading = verb("editor", "import a run")(imports.import_reading)
+listen = verb("editor", "record a run")(listening.listen)
+record = verb("editor", "record a run")(recorded.record)

@@ -15,6 +15,7 @@ from ragviz.core.question_set import QuestionSet
 from ragviz.core.recording import Knows
 from ragviz.metrics import answers as answer_metrics
 from ragviz.runs import choices, recorded
+from ragviz.service.access import verb
 from ragviz.targets import endpoint
 from ragviz.text import language
 from ragviz.workspace import Workspace
@@ -39,6 +40,7 @@ def described(name: str, given: Mapping[str, Any], preset: str = "") -> Endpoint
     return endpoint.of_choices(name, {**known, **given, "headers": headers})
 
 
+@verb("editor", "change a target")
 def add(workspace: Workspace, name: str, given: Mapping[str, Any], preset: str = "", *, replaces: str = "") -> Endpoint:
     """Store a target that is `described`, in place of the one called `replaces`.
 
@@ -52,6 +54,7 @@ def add(workspace: Workspace, name: str, given: Mapping[str, Any], preset: str =
     return workspace.store.targets.add(made)
 
 
+@verb("editor", "try a target")
 def try_out(workspace: Workspace, target: Endpoint, text: str = "") -> endpoint.Tested:
     """Ask a target one question, once. Raises as `endpoint.test`."""
     text = text.strip() or TRIAL
@@ -59,11 +62,13 @@ def try_out(workspace: Workspace, target: Endpoint, text: str = "") -> endpoint.
     return endpoint.test(target, question, workspace.settings.ca_file)
 
 
+@verb("viewer", "read a reply")
 def read_again(workspace: Workspace, target: Endpoint, tested: endpoint.Tested) -> endpoint.Tested:
     """Read the reply of a call for trial by the choices of a target, without asking again."""
     return endpoint.read_again(target, tested, workspace.settings.ca_file)
 
 
+@verb("viewer", "configure a run")
 def asking(workspace: Workspace, question_set: QuestionSet, given: Mapping[str, Any]) -> RunConfig:
     """Return the choices of a run of a running system of which `given` is said: some of `recorded.CHOICES`.
 
@@ -80,6 +85,7 @@ def asking(workspace: Workspace, question_set: QuestionSet, given: Mapping[str, 
     return config
 
 
+@verb("editor", "record a run")
 def record(
     workspace: Workspace,
     target: str,
@@ -113,6 +119,7 @@ def record(
     return NewJob("record", f"Ask {target}", question_set.corpus_id, arguments)
 
 
+@verb("editor", "delete a target")
 def delete(workspace: Workspace, name: str) -> None:
     """Delete a target; the runs that were recorded of it stay. NotFoundError where there is none."""
     workspace.store.targets.delete(workspace.store.targets.get(name).name)

@@ -11,7 +11,7 @@ from ragviz.health import demand
 from ragviz.health.demand import Demand
 from ragviz.service import question_verbs
 from ragviz.text.markup import plain
-from ragviz.ui import address, cache, job_panel, person, presses, wording
+from ragviz.ui import address, cache, job_panel, presses, wording
 from ragviz.ui.kit import notices, table, tiles
 
 FIRST = 10
@@ -64,7 +64,7 @@ def _form(corpus: Corpus, question_set: QuestionSet) -> None:
                     "read-log",
                     [(file.name, file.getvalue())],
                     lambda folder, staged, upload: question_verbs.read_log(
-                        question_set, staged[0], index=name, folder=folder, upload=upload
+                        cache.workspace(), question_set, staged[0], index=name, folder=folder, upload=upload
                     ),
                 )
     with right:
@@ -97,7 +97,7 @@ def _clusters(question_set: QuestionSet, read: Demand) -> None:
             (f"the {len(first):,} most asked", "first", first),
         ):
             if st.button(f"Add {label}", key=f"add-{key}", disabled=not some):
-                added = demand.add(cache.workspace(), question_set, [each.text for each in some], person.name())
+                added = question_verbs.add_asked(cache.workspace(), question_set, [each.text for each in some])
                 st.toast(f"{wording.counted(len(added), 'question')} added, set aside until the evidence is marked.")
                 st.rerun()
     if not listed:

@@ -59,7 +59,8 @@ def show(question_set: QuestionSet, runs: Sequence[Run]) -> None:
 
 def _again(earlier: Run, taken: set[str]) -> None:
     active = job_panel.active_job("again", earlier.corpus_id, run=earlier.id)
-    new = partial(run_verbs.rank_again, earlier, wording.free_name(f"{earlier.name}, again", taken))
+    name = wording.free_name(f"{earlier.name}, again", taken)
+    new = partial(run_verbs.rank_again, cache.workspace(), earlier, name)
     job_panel.button("Update the index and run again", "run-again", new, active=active, kind="primary")
     job_panel.progress(active)
 

@@ -52,7 +52,8 @@ def _start(question_set: QuestionSet, info: IndexInfo, last: Mapping[str, Any]) 
         place = retrievers.index(last["retriever"]) if last.get("retriever") in retrievers else 0
         retriever = st.selectbox("Retriever", retrievers, place, key=f"drill-retriever-{info.id}")
         k = st.number_input("k", 1, 50, min(last.get("k", 3), 50), key=f"drill-k-{question_set.id}")
-        new = partial(question_verbs.drill, question_set, info, {"retriever": retriever, "k": int(k)})
+        chosen = {"retriever": retriever, "k": int(k)}
+        new = partial(question_verbs.drill, cache.workspace(), question_set, info, chosen)
         label = "Drill it again" if last else "Drill this set"
         job_panel.button(label, "drill", new, active=active, kind="secondary" if last else "primary")
     job_panel.progress(active)

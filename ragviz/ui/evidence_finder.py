@@ -16,7 +16,7 @@ from ragviz.questions.occurrences import Place, Proposal
 from ragviz.service import question_verbs
 from ragviz.text import markup
 from ragviz.text.markup import plain
-from ragviz.ui import address, cache, passages, person, wording
+from ragviz.ui import address, cache, passages, wording
 from ragviz.ui.kit import heading, notices, table
 
 FOUND = {"exact": "exact", "near": "near", "ambiguous": "ambiguous", "none": "not found"}
@@ -161,7 +161,7 @@ def _places(question_set: QuestionSet, proposal: Proposal, following: str | None
 def _accept(
     question_set: QuestionSet, chosen: Sequence[tuple[Question, Sequence[Place]]], following: str | None
 ) -> None:
-    refused = question_verbs.accept_evidence(cache.workspace(), question_set, chosen, person.name())
+    refused = question_verbs.accept_evidence(cache.workspace(), question_set, chosen)
     st.toast(f"Evidence accepted for {wording.counted(len(chosen) - refused, 'question')}.")
     if refused:
         st.toast(f"{wording.counted(refused, 'question')} changed by somebody else since shown: not saved.")

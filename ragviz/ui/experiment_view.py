@@ -76,7 +76,7 @@ def _sides(shown: Outcome, test: Conclusion) -> None:
 
 
 def _actions(corpus: Corpus, shown: Outcome, *, active: bool) -> None:
-    experiment, store = shown.experiment, cache.workspace().store
+    experiment = shown.experiment
     states = [row.cell.state for row in shown.rows]
     todo, failed = len(states) - states.count("done"), states.count("failed")
     refusal = _refusal(experiment)
@@ -85,7 +85,7 @@ def _actions(corpus: Corpus, shown: Outcome, *, active: bool) -> None:
         dollars = budget.field_of_experiment(experiment) if pays else None
         if todo:
             label = f"Try {wording.counted(failed, 'failed cell')} again" if failed == todo else "Go on"
-            new = partial(experiment_verbs.go_on, experiment, dollars)
+            new = partial(experiment_verbs.go_on, cache.workspace(), experiment, dollars)
             job_panel.button(label, "sweep-on", new, disabled=active, kind="primary")
         if st.button("Compare the cells", disabled=shown.comparison is None, key="compare-cells"):
             compare_cells(shown)
@@ -98,7 +98,7 @@ def _actions(corpus: Corpus, shown: Outcome, *, active: bool) -> None:
             notices.confirm(
                 f"Deletes the experiment “{experiment.name}” with its rule. Its indexes and runs stay.",
                 "Delete",
-                lambda: store.experiments.delete(experiment.id),
+                lambda: experiment_verbs.delete(cache.workspace(), experiment),
             )
     if experiment.confirmation is None and refusal and "done" in states:
         st.caption(plain(f"{refusal.replace(shown.conclusion.sentence, '').strip().rstrip('.:')}."))  # it stands above

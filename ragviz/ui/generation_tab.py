@@ -16,7 +16,7 @@ from ragviz.questions import sets as question_sets
 from ragviz.questions.question_types import STYLES, STYLES_OF, TYPE_TITLES, TYPES, TYPES_OF
 from ragviz.service import question_verbs
 from ragviz.text.markup import plain
-from ragviz.ui import address, budget, cache, job_panel, person, presses, review_tab, wording
+from ragviz.ui import address, budget, cache, job_panel, presses, review_tab, wording
 from ragviz.ui.kit import heading, inputs, notices, table, tiles
 
 DOCUMENTS = 12
@@ -84,7 +84,7 @@ def _choices(source: IndexInfo, generator: str, suggested: str) -> tuple[dict[st
     )  # fmt: skip
     with st.expander("More"):
         more, dollars = _more(generator)
-    arguments: dict[str, Any] = {"index": source.name, "name": name, "generator": generator, "author": person.name()}
+    arguments: dict[str, Any] = {"index": source.name, "name": name, "generator": generator}
     chosen = dict.fromkeys(kinds) if len(kinds) < len(able) else {}
     return arguments | {"limit": int(number), "kinds": chosen} | more, dollars
 

@@ -30,7 +30,6 @@ from ragviz.ui import (
     generation_tab,
     job_panel,
     passages,
-    person,
     wording,
 )
 from ragviz.ui.kit import heading, notices, table
@@ -76,7 +75,7 @@ def _examined(question_set: QuestionSet, index: IndexInfo | None) -> Examination
     if examination.is_quick(question_set, index):
         with st.spinner("Checking the questions"):
             return examination.examine(opened, question_set, index)
-    new = question_verbs.examine(question_set, index)
+    new = question_verbs.examine(cache.workspace(), question_set, index)
     going = job_panel.active_job("health", question_set.corpus_id, **new.arguments)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", border=True):
         changed = "Questions, documents, index or runs have changed since the set was checked."
@@ -177,11 +176,11 @@ def _buttons(question_set: QuestionSet, key: str, concerned: Sequence[Question],
     with st.container(horizontal=True, gap="xsmall"):
         quarantines = bool(ids) and not CHECKS[key].of_outcomes
         if quarantines and st.button(f"Quarantine {len(ids):,}", key=f"quarantine-{key}", help=explained):
-            quarantine.quarantine(opened, question_set, key, ids, person.name())
+            question_verbs.quarantine(opened, question_set, key, ids)
             st.rerun()
         back = "They are asked again, with the status they had."
         if held and st.button(f"Release {held:,}", key=f"release-{key}", help=back):
-            quarantine.release(opened, question_set, key, person.name())
+            question_verbs.release(opened, question_set, key)
             st.rerun()
         if aside := len(concerned) - len(ids):
             address.link("questions", f"Mend {aside:,}", set=question_set.name, status="stale", tab="Review")

@@ -82,7 +82,7 @@ def _import(corpus: Corpus, given: Sequence[tuple[str, bytes]], chosen: Mapping[
     if is_small and workspace.store.corpora.holdings(corpus.id)["documents"] <= FEW_DOCUMENTS:
         brought = [file for each, data in given for file in input_file.from_bytes(each, data)]
         with presses.once("import-questions"):
-            outcome = exchange.import_files(
+            outcome = question_verbs.import_now(
                 workspace, corpus, brought, name, str(chosen["format"]), exchange.choices_of(chosen)
             )
         st.session_state[_DONE] = asdict(outcome)
@@ -93,7 +93,9 @@ def _import(corpus: Corpus, given: Sequence[tuple[str, bytes]], chosen: Mapping[
     job_panel.submit_files(
         "import-questions",
         given,
-        lambda folder, staged, upload: question_verbs.import_files(corpus, name, staged, chosen, folder, upload),
+        lambda folder, staged, upload: question_verbs.import_files(
+            workspace, corpus, name, staged, chosen, folder, upload
+        ),
     )
 
 

@@ -11,10 +11,10 @@ import streamlit as st
 
 from ragviz.core.digests import new_id
 from ragviz.core.job import Job, NewJob
-from ragviz.documents import corpora
 from ragviz.jobs import queue
+from ragviz.service import corpus_verbs, job_verbs
 from ragviz.text.markup import plain, sentence, shortened
-from ragviz.ui import address, cache, person, presses, wording
+from ragviz.ui import address, cache, presses, wording
 from ragviz.ui.kit import notices
 
 IN_VIEW = 2
@@ -36,7 +36,7 @@ def submit(button: str, new: NewJob) -> Job:
     Raises: as `queue.submit_once`.
     """
     with presses.once(button) as press:
-        job, is_new = queue.submit_once(cache.workspace(), new, press, person.name())
+        job, is_new = job_verbs.submit(cache.workspace(), new, press)
     if is_new:
         _watch(job)
     else:
@@ -83,10 +83,10 @@ def submit_files(
     read once.
     """
     uploads: dict[str, int] = st.session_state.setdefault("uploads", {})
-    folder, staged = corpora.stage(cache.workspace(), files)
+    folder, staged = corpus_verbs.stage(cache.workspace(), files)
     upload = f"{st.session_state.setdefault('upload-session', new_id())}-{button}-{uploads.get(button, 0)}"
     if submit(button, new(str(folder), staged, upload)).arguments["folder"] != str(folder):
-        corpora.discard_staged(cache.workspace(), folder)  # these copies were made by a second press
+        corpus_verbs.discard_staged(cache.workspace(), folder)  # these copies were made by a second press
     uploads[button] = uploads.get(button, 0) + 1
     st.rerun()
 
@@ -228,7 +228,7 @@ def _draw(job: Job, place: int | None = None) -> None:
         stopping = job.cancel
         verb = "Pause" if job.kind in RUNS else "Cancel"
         if st.button("Cancelling…" if stopping else verb, key=f"cancel-{job.id}", disabled=stopping, type="tertiary"):
-            queue.cancel(cache.workspace(), job)
+            job_verbs.cancel(cache.workspace(), job)
             st.rerun(scope="app")
 
 
@@ -241,13 +241,13 @@ def _draw_unsuccessful(job: Job) -> None:
             st.caption(f"Log: {plain(str(log))}")
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             if queue.can_resume(job) and st.button(AGAIN[job.status], key=f"resume-{job.id}", type="tertiary"):
-                _watch(queue.start(cache.workspace(), job))
+                _watch(job_verbs.resume(cache.workspace(), job))
                 st.rerun(scope="app")
             page = "settings" if "settings page" in job.error or "OPENAI_" in job.error else PAGES.get(job.kind, "")
             if job.status == "failed" and page and not (st.context.url or "").endswith(f"/{page}"):
                 address.link(page, f"Open {page}")
             if st.button("Dismiss", key=f"dismiss-{job.id}", type="tertiary"):
-                cache.workspace().store.jobs.update(job.id, result=dict(job.result) | {_DISMISSED: job.created})
+                job_verbs.note(cache.workspace(), job, {_DISMISSED: job.created})
                 st.rerun(scope="app")
 
 

@@ -9,14 +9,15 @@ import streamlit as st
 
 from ragviz.core.document import Corpus, Document, DocumentInfo, Span
 from ragviz.core.question import Question, QuestionStyle, QuestionType
-from ragviz.core.question_set import Edit, QuestionSet
+from ragviz.core.question_set import QuestionSet
 from ragviz.questions import authoring, occurrences, sets
 from ragviz.questions.question_types import STYLE_TITLES, TYPE_TITLES
+from ragviz.service import question_verbs
 from ragviz.store.schema import version_of
 from ragviz.text import markup
 from ragviz.text.former_documents import UNKNOWN
 from ragviz.text.markup import plain, shortened
-from ragviz.ui import address, cache, person
+from ragviz.ui import address, cache
 from ragviz.ui.kit import heading, notices
 from ragviz.ui.marking import text_to_mark
 from ragviz.ui.unsaved import Draft, discard, draft_of, put_in, targets_of
@@ -208,18 +209,17 @@ def _text_of(draft: Draft, document: Document, target: str, name: str) -> None:
 def _save(draft: Draft, set_name: str, name: str) -> None:
     """Save the draft; a question that somebody else changed meanwhile is replaced when it is saved again."""
     assert draft.corpus is not None
-    store = cache.workspace().store
     try:
         more: dict[str, Any] = {"unanswerable": draft.unanswerable, "question_type": draft.type, "style": draft.style}
         if draft.question is None or draft.question_set is None:
             saved = authoring.written(draft.text, draft.answer, draft.evidence, **more)
             question_set = draft.question_set or sets.question_set(cache.workspace(), draft.corpus, set_name)
-            authoring.add(store, question_set, saved, person.name())
+            question_verbs.add(cache.workspace(), question_set, saved)
         else:
             question_set = draft.question_set
             words: dict[str, Any] = {"text": draft.text, "answer": draft.answer, "evidence": draft.evidence}
             saved = authoring.changed(draft.question, **words, **more)
-            authoring.save(store, question_set, saved, draft.version, Edit(person.name(), "edited a question"))
+            question_verbs.save(cache.workspace(), question_set, saved, draft.version, "edited a question")
     except authoring.Conflict as conflict:
         st.error(plain(f"{conflict} Your version is kept: save again to replace theirs, or cancel."))
         if conflict.current is not None:

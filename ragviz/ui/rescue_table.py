@@ -58,7 +58,7 @@ def _not_tried(run: Run, columns: Columns, k: int) -> None:
             st.caption("Being replayed: see the sidebar.")
         if searched:
             explained = "Searches these for the questions of this run, once; no model answers or judges."
-            new = partial(run_verbs.replay, run)
+            new = partial(run_verbs.replay, cache.workspace(), run)
             _offer(columns, searched, f"Replay {n}", "replay-missing", new, explained, disabled=going)
         if computed:
             cost = cache.foreseen_words(run, k, "compute")
@@ -66,7 +66,7 @@ def _not_tried(run: Run, columns: Columns, k: int) -> None:
                 f"For {n}: {cost}. Texts that were embedded before are not embedded again. The indexes are built to be "
                 "searched, and not kept; cancelled, the changes that were replayed to the end are kept."
             )
-            new = partial(run_verbs.replay, run, build=True)
+            new = partial(run_verbs.replay, cache.workspace(), run, build=True)
             _offer(columns, computed, "Build and replay", "replay-build", new, explained, cost, disabled=going)
         if asks:
             _paid(run, asks, disabled=going)
@@ -124,7 +124,7 @@ def _paid(run: Run, name: str, *, disabled: bool) -> None:
                 st.rerun()
         else:
             st.markdown(plain(price), width="content")
-            new = partial(run_verbs.replay, run, rerankers=[name])
+            new = partial(run_verbs.replay, cache.workspace(), run, rerankers=[name])
             job_panel.button("Pay and replay", "replay-paid", new, disabled=disabled)
 
 
@@ -145,7 +145,7 @@ def _together(run: Run, together: replays.Combination, k: int) -> None:
             job = job_panel.newest_job("replay", run.corpus_id, run=run.id)
             going = job is not None and job.status in queue.ACTIVE
             label = f"Try {wording.counted(len(missing), 'combination')}"
-            new = partial(run_verbs.replay, run, combine=k)
+            new = partial(run_verbs.replay, cache.workspace(), run, combine=k)
             job_panel.button(label, "replay-combine", new, explained=plain(names), disabled=going)
 
 
@@ -268,4 +268,5 @@ def _made(run: Run, change: Change, k: int) -> NewJob:
     if change.index or change.cut is None:
         return run_verbs.make(cache.workspace(), name, config)
     index = wording.free_name(f"{run.provenance['index']}-{words}"[:80], {each.name for each in store.indexes.all()})
-    return run_verbs.build_and_make(store.corpora.get(run.corpus_id), index, change.cut, name, config)
+    corpus = store.corpora.get(run.corpus_id)
+    return run_verbs.build_and_make(cache.workspace(), corpus, index, change.cut, name, config)

@@ -11,14 +11,15 @@ import streamlit as st
 
 from ragviz.analysis.evaluate import KIND_TITLES
 from ragviz.core.question import Question, QuestionStatus
-from ragviz.core.question_set import Edit, QuestionSet, SetVersion
+from ragviz.core.question_set import QuestionSet, SetVersion
 from ragviz.questions import authoring, staleness
 from ragviz.questions.question_types import STYLE_TITLES, TYPE_TITLES, said_of
+from ragviz.service import question_verbs
 from ragviz.store.schema import version_of
 from ragviz.text import markup
 from ragviz.text.former_documents import UNKNOWN
 from ragviz.text.markup import plain
-from ragviz.ui import address, cache, passages, person, split_tab, unsaved, verification_button, versions_tab, wording
+from ragviz.ui import address, cache, passages, split_tab, unsaved, verification_button, versions_tab, wording
 from ragviz.ui.kit import filters, saving, table
 
 STATUSES: tuple[QuestionStatus, ...] = get_args(QuestionStatus)
@@ -193,7 +194,6 @@ def _detail(question_set: QuestionSet, filtered_questions: Sequence[Question], p
             passages.evidence_groups(question_set.corpus_id, question, fold=fold)
         if not question.evidence:
             passages.source_chunks(question_set.corpus_id, question)
-        person.field()
 
 
 def _buttons(question_set: QuestionSet, question: Question, version: str, following: str) -> None:
@@ -226,8 +226,7 @@ def _last_edit(question_set: QuestionSet, question_id: str) -> SetVersion | None
 def _decide(question_set: QuestionSet, question: Question, following: str, version: str) -> None:
     """Save a decision on the question that was shown, unless it has changed."""
     try:
-        edit = Edit(person.name(), f"{question.status} a question")
-        authoring.save(cache.workspace().store, question_set, question, version, edit)
+        question_verbs.save(cache.workspace(), question_set, question, version, f"{question.status} a question")
     except authoring.Conflict as conflict:
         st.warning(plain(f"{conflict} Review it, and decide again."))
         return
@@ -254,7 +253,7 @@ def _edit_table(question_set: QuestionSet, filtered_questions: Sequence[Question
     changed = edited.changed
     with st.container(horizontal=True):
         if st.button(f"Save {wording.counted(len(changed), 'change')}", type="primary", disabled=not changed):
-            unsaved.save(cache.workspace().store, edited, person.name())
+            unsaved.save(cache.workspace(), edited)
             st.rerun()
         if changed and st.button("Discard changes", key="discard-edits"):
             unsaved.discard_table(question_set)

@@ -13,6 +13,7 @@ from ragviz.index import chunking
 from ragviz.metrics.registry import METRICS, REGISTRY, shown_in
 from ragviz.runs import measurements
 from ragviz.runs.overviews import RunSummary
+from ragviz.service import run_verbs
 from ragviz.store import stored_runs
 from ragviz.text.markup import plain
 from ragviz.ui import address, cache, job_panel, wording
@@ -158,7 +159,7 @@ def rename(run: Run) -> None:
     st.caption("Links by the old name lead to the run too, until another run takes that name.")
     if _confirmed("Rename", "rename"):
         with notices.errors_shown():
-            cache.workspace().store.runs.rename(run.id, name)
+            run_verbs.rename(cache.workspace(), run, name)
             st.toast(f"Renamed: {plain(run.name)} is now {plain(name.strip())}.")
             st.rerun()
 
@@ -208,7 +209,7 @@ def delete(runs: Sequence[Run]) -> None:
 
     def deleted() -> None:
         for run in runs:
-            cache.workspace().store.runs.delete(run.id)
+            run_verbs.delete(cache.workspace(), run)
         st.toast(f"Deleted: {_named(runs)}.")
 
     notices.confirm(sentence + job_panel.stops_jobs(), "Delete", deleted)

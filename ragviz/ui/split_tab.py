@@ -13,6 +13,7 @@ from ragviz.analysis.evaluate import KIND_TITLES
 from ragviz.core.question import Question, QuestionKind, Split
 from ragviz.core.question_set import QuestionSet
 from ragviz.questions import sets, splits
+from ragviz.service import question_verbs
 from ragviz.text.markup import plain
 from ragviz.ui import address, cache, wording
 from ragviz.ui.kit import heading, notices, table
@@ -51,7 +52,7 @@ def _make(question_set: QuestionSet, kind: str, share: float, seed: int) -> None
     workspace = cache.workspace()
 
     def make() -> None:
-        sets.split(workspace, question_set, kind, share, seed, remake=True)
+        question_verbs.split(workspace, question_set, kind, share, seed, remake=True)
 
     if used := sets.runs_of_split(workspace, question_set):
         notices.confirm(

@@ -11,12 +11,14 @@ import streamlit as st
 from ragviz.core.digests import digest, new_id
 from ragviz.core.document import Corpus, Evidence, Span
 from ragviz.core.question import Question, QuestionStyle, QuestionType
-from ragviz.core.question_set import Edit, QuestionSet
+from ragviz.core.question_set import QuestionSet
 from ragviz.questions import authoring
+from ragviz.service import question_verbs
 from ragviz.store.schema import version_of
 from ragviz.store.store import Store
 from ragviz.text.markup import plain
 from ragviz.ui import wording
+from ragviz.workspace import Workspace
 
 _DRAFTS = "drafts"  # session state: `Draft` by the set and question it is of
 _TABLES = "edited-tables"  # session state: `Edited` by the id of its set
@@ -226,17 +228,17 @@ def discard_table(question_set: QuestionSet) -> None:
     _tables().pop(question_set.id, None)
 
 
-def save(store: Store, edited: Edited, author: str = "") -> None:
+def save(workspace: Workspace, edited: Edited) -> None:
     """Save the edits of a table as one version of its set; those that somebody else overtook stay unsaved, and say so.
 
     Raises:
         RagvizError: the store cannot be written; the edits stay.
 
     """
-    overtaken, edit = [], Edit(author, "edited in the table", f"table:{new_id()}")
+    overtaken, key = [], f"table:{new_id()}"
     for before, after in edited.changed:
         try:
-            authoring.save(store, edited.question_set, after, version_of(before), edit)
+            question_verbs.save(workspace, edited.question_set, after, version_of(before), "edited in the table", key)
         except authoring.Conflict as conflict:
             overtaken += [conflict.current] if conflict.current else []
     discard_table(edited.question_set)

@@ -8,8 +8,9 @@ import streamlit as st
 from ragviz.core.question_set import QuestionSet, SetVersion
 from ragviz.questions import versions
 from ragviz.runs import measurements
+from ragviz.service import question_verbs
 from ragviz.text.markup import plain
-from ragviz.ui import address, cache, person, wording
+from ragviz.ui import address, cache, wording
 from ragviz.ui.kit import heading, notices, table
 
 SIDES = ("before", "after")
@@ -25,7 +26,6 @@ def undo_button(question_set: QuestionSet, key: str, of: str = "") -> None:
 
     `of` says what is undone where the button stands beside something else, as a question.
     """
-    store = cache.workspace().store
     if not question_set.version:
         return
     version = versions.undoable(_versions(question_set))
@@ -36,10 +36,10 @@ def undo_button(question_set: QuestionSet, key: str, of: str = "") -> None:
     if not st.button(f"{f'Undo {of}'.strip()}{'…' if many else ''}", key=key, help=plain(said)):
         return
     if many:
-        notices.confirm(said, "Take it back", lambda: versions.undo(store, question_set, person.name()))
+        notices.confirm(said, "Take it back", lambda: question_verbs.undo(cache.workspace(), question_set))
         return
     with notices.errors_shown():
-        versions.undo(store, question_set, person.name())
+        question_verbs.undo(cache.workspace(), question_set)
         st.toast(plain(f"Took back version {version.number}: {version.action}"))
         st.rerun()
 
@@ -94,7 +94,7 @@ def _compare(question_set: QuestionSet, asked_by: dict[int, list[str]]) -> None:
                 f"All questions of “{question_set.name}” become as they were in version {older}, as a new version: "
                 "this can be undone. Earlier runs keep the questions as they were asked.",
                 "Restore",
-                lambda: versions.restore(cache.workspace().store, question_set, older, person.name()),
+                lambda: question_verbs.restore(cache.workspace(), question_set, older),
             )
     if not found:
         st.caption("No question differs.")

@@ -1,0 +1,23 @@
+"""What can be done to settings."""
+
+from __future__ import annotations
+
+from ragviz import connections
+from ragviz.models.requests import Prices
+from ragviz.service.access import verb
+from ragviz.workspace import Workspace
+
+
+@verb("admin", "change prices")
+def put_prices(workspace: Workspace, prices: Prices, before: Prices) -> None:
+    """Store the prices of models, which were those `before`. As `StoredPrices.put`."""
+    workspace.store.prices.put(prices, before)
+
+
+@verb("editor", "test a connection")
+def test(workspace: Workspace, part: str) -> str:
+    """Call one of `connections.PARTS`, and say what it answers; a model gets one tiny call."""
+    return connections.PARTS[part](workspace)
+
+
+tried = verb("editor", "test a connection")(connections.tried)

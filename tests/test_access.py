@@ -1,0 +1,76 @@
+"""Who may do what: every verb of `service/` with every role."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from ragviz import service
+from ragviz.core.errors import Refused
+from ragviz.core.person import ROLES, Person, Role
+from ragviz.core.settings import Settings
+from ragviz.service.access import TAKES
+from ragviz.workspace import Workspace
+
+MODULES = [importlib.import_module(f"ragviz.service.{each.name}") for each in pkgutil.iter_modules(service.__path__)]
+READS = {
+    *("configured", "described", "foresee_log", "planned", "proposed", "read_again", "repeatable", "with_baseline"),
+    "asking",
+}
+"""What a viewer may call: nothing is changed by it, spent or deleted."""
+ADMINS = {"corpus_verbs.delete", "settings_verbs.put_prices"}
+
+
+def of_service() -> Iterator[tuple[str, Callable[..., Any]]]:
+    """Every public function that stands in a file of `service/`, those that were only imported left out."""
+    for module in MODULES:
+        for name, found in vars(module).items():
+            own = hasattr(found, "__wrapped__") or getattr(found, "__module__", "") == module.__name__
+            if inspect.isfunction(found) and own and not name.startswith("_") and module.__name__[-6:] != "access":
+                yield f"{module.__name__.rpartition('.')[2]}.{name}", found
+
+
+VERBS = dict(of_service())
+
+
+def refused(verb: Callable[..., Any], role: Role) -> str:
+    """The sentence with which a verb refuses a role; "" when it goes on, to stumble over what is not given."""
+    workspace = Workspace(Settings(_env_file=None), Person("Ann", role, "root@example.org"))
+    given = [
+        parameter for parameter in inspect.signature(verb).parameters.values() if parameter.default is parameter.empty
+    ]
+    values = [None for each in given[1:] if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
+    named = {each.name: None for each in given if each.kind is each.KEYWORD_ONLY}
+    try:
+        verb(workspace, *values, **named)
+    except Refused as error:
+        return str(error)
+    except Exception:
+        return ""
+    return ""
+
+
+@pytest.mark.parametrize("name", VERBS)
+def test_every_verb_takes_a_role(name, tmp_path, monkeypatch):
+    monkeypatch.setenv("RAGVIZ_HOME", str(tmp_path))
+    verb = VERBS[name]
+    if name.partition(".")[2] in READS and not hasattr(verb, "__wrapped__"):
+        assert "workspace" not in inspect.signature(verb).parameters, "what only reads what it is given"
+        return
+    takes = "admin" if name in ADMINS else "viewer" if name.partition(".")[2] in READS else "editor"
+    for role in ROLES:
+        sentence = refused(verb, role)
+        if ROLES.index(role) < ROLES.index(takes):
+            assert f"Ann is a{'n' * (role == 'editor')} {role} here" in sentence
+            assert f"takes the role '{takes}'. Ask root@example.org for it." in sentence
+        else:
+            assert not sentence
+
+
+def test_no_verb_is_declared_elsewhere():
+    assert len(TAKES) == sum(hasattr(verb, "__wrapped__") for verb in VERBS.values())
