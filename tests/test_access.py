@@ -41,9 +41,7 @@ VERBS = dict(of_service())
 def refused(verb: Callable[..., Any], role: Role) -> str:
     """The sentence with which a verb refuses a role; "" when it goes on, to stumble over what is not given."""
     workspace = Workspace(Settings(_env_file=None), Person("Ann", role, "root@example.org"))
-    given = [
-        parameter for parameter in inspect.signature(verb).parameters.values() if parameter.default is parameter.empty
-    ]
+    given = [each for each in inspect.signature(verb).parameters.values() if each.default is each.empty]
     values = [None for each in given[1:] if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
     named = {each.name: None for each in given if each.kind is each.KEYWORD_ONLY}
     try:
