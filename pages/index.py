@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from ragviz.backends.elastic_requests import OPTIONS
+from ragviz.backends.elastic_requests import OPTIONS, TYPES
 from ragviz.core.configuration import NO_EMBEDDER, REMOTE, IndexConfig, IndexInfo
 from ragviz.core.document import Chunk, Corpus, DocumentInfo
 from ragviz.core.errors import RagvizError, UsageError
@@ -26,8 +26,9 @@ from ragviz.ui import address, cache, frame, job_panel, passages, presses, wordi
 from ragviz.ui.kit import figure, form, heading, inputs, notices, tiles
 
 HITS = 5  # of each retriever; as many again open on demand
-VECTORS = ["hnsw", "int8_hnsw", "flat"]
-BUILDING = (("m", 2, 128), ("ef_construction", 8, 1000))  # numbers of an approximate index, with their range
+VECTORS = list(TYPES)
+BUILDING = (("m", 2, 128), ("ef_construction", 8, 1000), ("shards", 1, 64))  # numbers of an index, with their range
+REPLICAS = {"auto": "one where there is a second node", "0": "none", "1": "1", "2": "2"}
 
 workspace = frame.begin()
 store = workspace.store
@@ -71,13 +72,19 @@ def elasticsearch_options() -> dict[str, Any]:
         kind = st.selectbox(
             "Vector index", VECTORS,
             **address.bound("es-type", VECTORS[0], address.one_of(VECTORS), f"one of {', '.join(VECTORS)}"),
-            help="hnsw: approximate, on floats. int8_hnsw: a quarter of the memory, misses more. flat: exact, slower.",
+            help="hnsw: approximate, on floats. int8_hnsw, int4_hnsw, bbq_hnsw: a quarter, an eighth, a thirtieth of "
+            "the memory, and each misses more; bbq_hnsw needs Elasticsearch 8.18. flat: exact, slower.",
         )  # fmt: skip
-        given = {"type": kind}
-        for column, (name, low, high) in zip(st.columns(2), BUILDING, strict=True):
+        given: dict[str, Any] = {"type": kind}
+        *columns, last = st.columns(len(BUILDING) + 1)
+        for column, (name, low, high) in zip(columns, BUILDING, strict=True):
             of = address.bound(f"es-{name}", OPTIONS[name], address.number_within(low, high), f"{low:,} to {high:,}")
-            given[name] = int(column.number_input(name, low, high, disabled=kind == "flat", **of))
-    return given
+            given[name] = int(column.number_input(name, low, high, disabled=kind == "flat" and name != "shards", **of))
+        replicas = last.selectbox(
+            "replicas", list(REPLICAS), format_func=REPLICAS.__getitem__,
+            **address.bound("es-replicas", "auto", address.one_of(REPLICAS), f"one of {', '.join(REPLICAS)}"),
+        )  # fmt: skip
+    return given | ({} if replicas == "auto" else {"replicas": int(replicas)})
 
 
 # The preview

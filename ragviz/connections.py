@@ -43,9 +43,7 @@ def index(workspace: Workspace) -> str:
     settings = workspace.settings
     if settings.elasticsearch_url is None:
         return "local files, exact search: set ELASTICSEARCH_URL to use Elasticsearch"
-    key = settings.elasticsearch_api_key
-    secret = key.get_secret_value() if key else None
-    server = elastic_server.health(settings.elasticsearch_url, secret, settings.ca_file)
+    server = elastic_server.health(settings)
     states = {"green": "all replicas are available", "yellow": "replicas are missing", "red": "shards are missing"}
     return f"Elasticsearch {server['version']} answers; {states.get(server['status'], server['status'])}"
 

@@ -60,8 +60,8 @@ class Workspace:
     def open_index(self, name: str, config: IndexConfig) -> Index:
         """Open the index `name`, which need not exist yet, on its backend.
 
-        `config.options` are the backend's own: for Elasticsearch `type` ("hnsw", "int8_hnsw", "flat"), `m`,
-        `ef_construction`, `num_candidates`, `shards`; the local backend has none.
+        `config.options` are the backend's own: for Elasticsearch those of `elastic_requests.OPTIONS`; the local backend
+        has none.
 
         Raises:
             UsageError: the backend has no such option, or is Elasticsearch without an address.
@@ -78,9 +78,7 @@ class Workspace:
 
         if not settings.elasticsearch_url:
             raise UsageError(f"Index {name!r} is on Elasticsearch, which has no address here; set ELASTICSEARCH_URL.")
-        key = settings.elasticsearch_api_key
-        secret = key.get_secret_value() if key else None
-        return ElasticIndex(name, settings.elasticsearch_url, secret, config.similarity, options, settings.ca_file)
+        return ElasticIndex(name, settings, config.similarity, options)
 
     def embedder_name(self, name: str | None) -> str:
         """Return the embedder of an index by the name that a person gave: "" for "none", the default without a name."""

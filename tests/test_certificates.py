@@ -17,6 +17,7 @@ from cryptography.x509.oid import NameOID
 
 from ragviz.backends import elastic_server
 from ragviz.core.errors import ModelError, SearchError, UsageError
+from ragviz.core.settings import Settings
 from ragviz.models.chat import ModelClient
 from ragviz.models.requests import Ledger, Request, Spending
 from tests import model_server
@@ -86,10 +87,14 @@ def url(own: Path) -> Iterator[str]:
     yield from serving(own)
 
 
+def at(url: str, file: Path | None) -> Settings:
+    return Settings(_env_file=None, elasticsearch_url=url, ca_file=file)
+
+
 def ask_both(url: str, file: Path | None = None) -> tuple[str, str]:
     client = ModelClient(f"{url}/v1", None, "loopback", timeout=10, ca_file=file)
     said = client.ask(Request([{"role": "user", "content": "x"}])).text
-    return said, elastic_server.health(url, None, file)["status"]
+    return said, elastic_server.health(at(url, file))["status"]
 
 
 @pytest.mark.parametrize("way", ["RAGVIZ_CA_FILE", "SSL_CERT_FILE"])
@@ -120,7 +125,7 @@ def test_a_certificate_that_is_not_trusted_is_told_at_once(address: str, days: i
             client.ask(request)
         assert (failed.value.outage, failed.value.temporary, failed.value.calls) == (True, False, 1)
         with pytest.raises(SearchError, match=rf"has a certificate that is not trusted.*{why}"):
-            elastic_server.Server(url, None, ca_file=trusted).ask(lambda client: client.info())
+            elastic_server.Server(at(url, trusted)).ask(lambda client: client.info())
         spending.settle()
         assert ledger.total.dollars == 0.0
 
@@ -130,9 +135,9 @@ def test_a_server_without_tls_and_a_file_without_certificates(tmp_path: Path) ->
         with pytest.raises(ModelError, match=r"does not speak TLS\. Begin OPENAI_BASE_URL with http://"):
             ask_both(url)
         with pytest.raises(SearchError, match=r"does not speak TLS\. Begin ELASTICSEARCH_URL with http://"):
-            elastic_server.health(url)
+            elastic_server.health(at(url, None))
         (tmp_path / "empty.pem").write_text("nothing")
         with pytest.raises(UsageError, match=r"RAGVIZ_CA_FILE is .*empty.pem.*holds no certificate"):
             ask_both(url, tmp_path / "empty.pem")
         with pytest.raises(UsageError, match=r"gone.pem.*No such file"):
-            elastic_server.health(url, None, tmp_path / "gone.pem")
+            elastic_server.health(at(url, tmp_path / "gone.pem"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import secrets
 import signal
@@ -13,20 +14,32 @@ from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 import psutil
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
 
 from ragviz.backends import elastic, elastic_requests, elastic_server
 from ragviz.backends.elastic import ElasticIndex
 from ragviz.core import addresses
+from ragviz.core.configuration import IndexConfig
 from ragviz.core.document import Chunk
 from ragviz.core.errors import SearchError, UsageError
+from ragviz.core.settings import Settings
+from tests import elastic_front
+from tests.test_certificates import self_signed
 
 TOOL = Path(__file__).resolve().parent.parent / "tools" / "elasticsearch" / "run.py"
 NOBODY = "http://127.0.0.1:9"
 """An address where nothing listens."""
+
+
+def at(url: str, **more: Any) -> Settings:
+    """Settings of a server."""
+    return Settings(_env_file=None, elasticsearch_url=url, **more)
 
 
 def chunk(chunk_id: str, text: str = "a text") -> Chunk:
@@ -53,7 +66,7 @@ def fill(index: ElasticIndex, count: int, dims: int = 8) -> None:
 
 @pytest.mark.elasticsearch
 def test_the_server_reads_in_bulk_what_was_sent(elasticsearch_url: str):
-    client = elastic_server.Server(elasticsearch_url, None).client
+    client = elastic_server.Server(at(elasticsearch_url)).client
     name = f"bulk-{secrets.token_hex(4)}"
     texts = ["", "a", "x" * 70, "é", "差旅" * 40, "\ufeff\u0000\x7f\xff", "😀", '"\\\n\t', "\ufffe\U0010ffff"]
     floats = np.array([0.0, -0.0, 1.0, -1 / 3, 3.4e38, -1e-38, 1e-45, 1 / 255], np.float32)
@@ -171,7 +184,7 @@ BUSY = {"error": {"type": "es_rejected_execution_exception", "reason": "queue is
 def test_only_what_was_rejected_is_sent_again(answering: Callable[..., Answers], no_pauses: None):
     taken, rejected = {"index": {"status": 201}}, {"index": {"status": 429, "error": BUSY["error"]}}
     server = answering((200, {"items": [taken, rejected, taken]}), (200, {"items": [taken]}))
-    writer = elastic.ElasticWriter(ElasticIndex("handbook", server.url), "concrete", 8)
+    writer = elastic.ElasticWriter(ElasticIndex("handbook", at(server.url)), "concrete", 8)
     writer.add(chunks(3), units(3))
     writer._wait(most=0)
     (_, first), (_, second) = server.requests
@@ -181,14 +194,6 @@ def test_only_what_was_rejected_is_sent_again(answering: Callable[..., Answers],
 
 
 LOGIN = "<html><head><title>Sign in</title></head><body>ACME</body></html>"
-FLOOD = {
-    "error": {
-        "type": "cluster_block_exception",
-        "reason": "index [ragviz-a.1] blocked by: [TOO_MANY_REQUESTS/12/disk usage exceeded flood-stage watermark, "
-        "index has read-only-allow-delete block];",
-    },
-    "status": 429,
-}
 DENIED = {
     "error": {
         "type": "security_exception",
@@ -203,15 +208,15 @@ DENIED = {
         (200, LOGIN, "answers with a web page (Sign in: ACME), such as that of a login"),
         (401, LOGIN, "answers with a web page (Sign in: ACME), such as that of a login"),
         (302, "", "redirects to https://login.example/start, such as a login page"),
-        (429, FLOOD, "its disk is too full. Free space on it, or raise cluster.routing.allocation.disk.watermark"),
+        (406, {"error": "Accept version must be 9 or 10"}, "does not speak the protocol of version 8 (406: Accept"),
         (403, DENIED, "on indices that begin with 'ragviz-': read, view_index_metadata and monitor to search"),
     ],
-    ids=["login at 200", "login at 401", "redirect", "full disk", "prefix"],
+    ids=["login at 200", "login at 401", "redirect", "protocol", "prefix"],
 )
 def test_the_cause_is_named_at_once(answering: Callable[..., Answers], status: int, body: Any, told: str):
     server = answering((status, body))
     with pytest.raises(SearchError) as caught:
-        elastic_server.Server(server.url, None).ask(lambda client: client.info())
+        elastic_server.Server(at(server.url)).ask(lambda client: client.info())
     assert told in str(caught.value)
     assert len(server.requests) == 1
 
@@ -220,12 +225,14 @@ def test_nothing_secret_is_in_a_message(answering: Callable[..., Answers], no_pa
     refusing = answering((401, {"error": {"type": "security_exception", "reason": "unable to authenticate"}}))
     messages = []
     for url in (NOBODY, refusing.url):
-        index = ElasticIndex("handbook", url.replace("//", "//elastic:hunter2@"), api_key="a2V5OnNlY3JldA==")
+        index = ElasticIndex(
+            "handbook", at(url.replace("//", "//elastic:hunter2@"), elasticsearch_api_key="a2V5OnNlY3JldA==")
+        )
         with pytest.raises(SearchError) as caught:
             index.count()
         messages += [str(caught.value), repr(index), repr(index.server), repr(caught.value.__cause__)]
     with pytest.raises(UsageError) as wrong:
-        ElasticIndex("handbook", "elastic:hunter2@localhost:9200/")
+        ElasticIndex("handbook", at("elastic:hunter2@localhost:9200/"))
     text = " ".join([*messages, str(wrong.value), addresses.shown("http://u:hunter2/@h:1?key=a2V5OnNlY3JldA==")])
     assert "hunter2" not in text
     assert "a2V5" not in text
@@ -238,15 +245,15 @@ def test_nothing_secret_is_in_a_message(answering: Callable[..., Answers], no_pa
 
 @pytest.fixture
 def index(elasticsearch_url: str) -> Iterator[ElasticIndex]:
-    one = ElasticIndex(f"handbook {secrets.token_hex(4)}", elasticsearch_url)
+    one = ElasticIndex(f"handbook {secrets.token_hex(4)}", at(elasticsearch_url))
     yield one
     one.drop()
 
 
 @pytest.mark.elasticsearch
-@pytest.mark.parametrize(("kind", "least"), [("flat", 1.0), ("hnsw", 0.98), ("int8_hnsw", 0.7)])
+@pytest.mark.parametrize(("kind", "least"), [("flat", 1.0), ("hnsw", 0.98), ("int8_hnsw", 0.7), ("int4_hnsw", 0.5)])
 def test_recall_of_each_type(elasticsearch_url: str, kind: str, least: float):
-    index = ElasticIndex(f"{kind} {secrets.token_hex(4)}", elasticsearch_url, options={"type": kind})
+    index = ElasticIndex(f"{kind} {secrets.token_hex(4)}", at(elasticsearch_url), options={"type": kind})
     vectors, queries = units(3000, 32), units(40, 32, seed=1)
     writer = index.rebuild(32)
     writer.add(chunks(3000), vectors)
@@ -281,7 +288,8 @@ BUILDER = """
 import sys, time
 sys.path.insert(0, {root!r})
 from ragviz.backends.elastic import ElasticIndex
-writer = ElasticIndex({name!r}, {url!r}).rebuild(8)
+from ragviz.core.settings import Settings
+writer = ElasticIndex({name!r}, Settings(_env_file=None, elasticsearch_url={url!r})).rebuild(8)
 print("building", flush=True)
 time.sleep(600)
 """
@@ -318,7 +326,7 @@ def test_searches_go_on_while_the_content_is_switched(index: ElasticIndex, elast
         writer.publish(30)
 
     def search() -> None:
-        reader = ElasticIndex(index.name, elasticsearch_url)
+        reader = ElasticIndex(index.name, at(elasticsearch_url))
         while not stop.is_set():
             results.extend({*ranking.ids} for ranking in reader.knn(units(3), 30) + reader.bm25(["text"], 30))
 
@@ -340,6 +348,124 @@ def catch(call: Callable[[], None], errors: list[BaseException]) -> None:
         call()
     except Exception as error:
         errors.append(error)
+
+
+@pytest.mark.elasticsearch
+def test_what_the_server_refuses_is_said_with_the_next_step(index: ElasticIndex):
+    client = index.server.client
+
+    def told(call: Callable[..., Any], *arguments: Any) -> str:
+        with pytest.raises(SearchError) as caught:
+            call(*arguments)
+        return str(caught.value)
+
+    writer = index.rebuild(8)
+    client.indices.put_settings(index=f"{index.alias}.*", settings={"index.blocks.read_only_allow_delete": True})
+    writer.add(chunks(3), units(3))
+    assert "disk is too full. Free space on it, or raise cluster.routing.allocation.disk.watermark" in told(
+        writer.publish, 3
+    )
+    writer.abandon()
+    limit, index.options["shards"] = "cluster.max_shards_per_node", 2
+    client.cluster.put_settings(persistent={limit: 1})
+    try:
+        assert "has as many shards as it may (" in (full := told(index.rebuild, 8))
+        assert "delete indexes that are not used, build with fewer shards, or raise cluster.max_shards" in full
+    finally:
+        client.cluster.put_settings(persistent={limit: None})
+    index.options["type"] = "bbq_hnsw"
+    old = told(index.rebuild, 8)
+    assert "is 8.15.5, which is too old for the kind of index bbq_hnsw. Upgrade it to 8.18 or newer, or" in old
+
+
+def test_a_server_that_is_too_old_and_settings_that_exclude_each_other(answering: Callable[..., Answers]):
+    server = answering((200, {"version": {"number": "8.11.4"}}))
+    with pytest.raises(SearchError, match=r"is 8\.11\.4, which is too old for ragviz\. Upgrade it to 8\.15 or newer\."):
+        elastic_server.health(at(server.url))
+    with pytest.raises(UsageError, match="ELASTICSEARCH_API_KEY and ELASTICSEARCH_PASSWORD are both set"):
+        elastic_server.Server(at(server.url, elasticsearch_api_key="k", elasticsearch_password="p"))
+    cloud = "prod:" + base64.b64encode(b"eu.example$abc$def").decode()
+    assert at(cloud).elasticsearch_url == "https://abc.eu.example:443"
+
+
+@pytest.mark.elasticsearch
+@pytest.mark.parametrize("replicas", [None, 2])
+def test_replicas_are_the_servers_matter(elasticsearch_url: str, replicas: int | None):
+    options = {} if replicas is None else {"replicas": replicas}
+    index = ElasticIndex(f"copies {secrets.token_hex(4)}", at(elasticsearch_url), options=options)
+    fill(index, 3)
+    ((_, body),) = index.concretes().items()
+    index.drop()
+    assert body["settings"]["index"]["number_of_replicas"] == str(replicas or 0)
+    one, other = (IndexConfig(backend="elasticsearch", options={"shards": 2} | each) for each in ({}, options))
+    assert one.hash() == other.hash() != IndexConfig(backend="elasticsearch").hash()
+
+
+# the real server with security in front of it: see tests/elastic_front.py
+
+
+@pytest.fixture
+def certificate(tmp_path: Path) -> Path:
+    return self_signed(tmp_path, "127.0.0.1")
+
+
+@pytest.fixture
+def secure_url(elasticsearch_url: str, certificate: Path) -> Iterator[str]:
+    with elastic_front.secured(elasticsearch_url, certificate) as url:
+        yield url
+
+
+def fingerprint_of(certificate: Path) -> str:
+    return x509.load_pem_x509_certificate(certificate.read_bytes()).fingerprint(hashes.SHA256()).hex(":")
+
+
+@pytest.mark.elasticsearch
+@pytest.mark.parametrize("way", ["API key, CA file", "password, fingerprint", "password in the address"])
+def test_a_secured_server_is_built_on_and_searched(secure_url: str, certificate: Path, way: str):
+    user, password = elastic_front.BUILDER
+    in_address = secure_url.replace("//", f"//{user}:{quote(password, safe='')}@")
+    settings = {
+        "API key, CA file": at(secure_url, elasticsearch_api_key=elastic_front.API_KEY, ca_file=certificate),
+        "password, fingerprint": at(
+            secure_url,
+            elasticsearch_user=user,
+            elasticsearch_password=password,
+            elasticsearch_fingerprint=fingerprint_of(certificate).upper(),
+        ),
+        "password in the address": at(in_address, ca_file=certificate),
+    }[way].model_copy(update={"elasticsearch_prefix": "team-a-"})
+    index = ElasticIndex(f"handbook {secrets.token_hex(4)}", settings)
+    fill(index, 3)
+    assert index.knn(units(3), 3)[1].ids[0] == "c0001"
+    assert all(name.startswith("team-a-handbook-") for name in index.concretes())
+    reader, password = elastic_front.READER
+    reading = at(secure_url, elasticsearch_user=reader, elasticsearch_password=password, ca_file=certificate)
+    other = ElasticIndex(index.name, reading.model_copy(update={"elasticsearch_prefix": "team-a-"}))
+    assert other.bm25(["text"], 3)[0].ids == ("c0000", "c0001", "c0002")
+    with pytest.raises(SearchError) as denied:
+        other.rebuild(8)
+    assert "on indices that begin with 'team-a-': create_index." in str(denied.value)
+    index.drop()
+
+
+@pytest.mark.elasticsearch
+def test_each_refusal_of_a_secured_server_has_its_own_sentence(secure_url: str, certificate: Path):
+    def told(url: str = secure_url, **more: Any) -> str:
+        with pytest.raises(SearchError) as caught:
+            elastic_server.health(at(url, **more))
+        return str(caught.value)
+
+    right, wrong = fingerprint_of(certificate).replace(":", ""), "ab" * 32
+    user, _ = elastic_front.BUILDER
+    assert "certificate that is not trusted (self-signed certificate). Set RAGVIZ_CA_FILE" in told()
+    assert f"certificate with another fingerprint ({right}). " in told(elasticsearch_fingerprint=wrong)
+    ours = {"ca_file": certificate}
+    assert "set ELASTICSEARCH_API_KEY, or ELASTICSEARCH_USER and ELASTICSEARCH_PASSWORD." in told(**ours)
+    assert "ELASTICSEARCH_API_KEY is wrong, has expired" in told(elasticsearch_api_key="bm86bm8=", **ours)
+    said = told(elasticsearch_user=user, elasticsearch_password="Xk9-wrong-one", **ours)
+    assert f"the password of '{user}' is wrong, or there is no such user" in said
+    assert "Xk9" not in said
+    assert "begin ELASTICSEARCH_URL with https://" in told(secure_url.replace("https", "http"))
 
 
 # the tool that runs a server

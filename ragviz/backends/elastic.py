@@ -9,11 +9,10 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ragviz.backends import elastic_requests
-from ragviz.backends.elastic_requests import BATCH_CHUNKS, PUBLISHED, Body
+from ragviz.backends.elastic_requests import BATCH_CHUNKS, Body
 from ragviz.backends.elastic_server import BULK_THREADS, RETRY_STATUS, SHORT_SECONDS, Server, T
 from ragviz.backends.exact import checked, require_vectors
 from ragviz.backends.generations import FORMAT
@@ -22,6 +21,7 @@ from ragviz.core import processes
 from ragviz.core.document import Chunk
 from ragviz.core.errors import DamagedIndex, SearchError
 from ragviz.core.ranking import Ranking
+from ragviz.core.settings import Settings
 from ragviz.models.vectors import Vectors
 
 if TYPE_CHECKING:
@@ -54,23 +54,21 @@ class ElasticIndex:
     def __init__(
         self,
         name: str,
-        url: str,
-        api_key: str | None = None,
+        settings: Settings,
         similarity: str = "cosine",
         options: Mapping[str, Any] | None = None,
-        ca_file: Path | None = None,
     ) -> None:
-        """Name the index; nothing is sent yet.
+        """Name the index on the server of `settings`; nothing is sent yet.
 
         Raises:
-            UsageError: an unknown option or value, or `url` is not an address.
+            UsageError: an unknown option or value, or a setting of the server that cannot be used.
 
         """
         self.name = name
-        self.alias = elastic_requests.alias_of(name)
+        self.alias = elastic_requests.alias_of(name, settings.elasticsearch_prefix)
         self.similarity = similarity
         self.options = elastic_requests.checked_options(options or {})
-        self.server = Server(url, api_key, ca_file=ca_file)
+        self.server = Server(settings)
 
     def exists(self) -> bool:
         """True once something was published under the name."""
@@ -107,7 +105,7 @@ class ElasticIndex:
 
     def _compare(self, published: tuple[str, Body] | None, expected: int, content: str) -> None:
         if published is None:
-            raise DamagedIndex(self.name, f"it was removed from Elasticsearch at {self.server.address}")
+            raise DamagedIndex(self.name, f"Elasticsearch at {self.server.address} has no {self.alias}")
         concrete, mappings = published
         meta, last = mappings["_meta"]["ragviz"], self.last_operations(concrete)
         if content and meta.get("content") and meta["content"] != content:
@@ -140,7 +138,13 @@ class ElasticIndex:
         """Open a writer that starts empty and replaces the content when published.
 
         What crashed builds of this index left is deleted first.
+
+        Raises:
+            SearchError: the server is too old for the kind of index, or refuses.
+
         """
+        if dims:
+            self.server.version(self.options["type"])
         self.sweep()
         concrete = f"{self.alias}.{secrets.token_hex(6)}"
         vector = elastic_requests.vector_field(dims, self.similarity, self.options) if dims else None
@@ -366,7 +370,8 @@ class ElasticWriter:
         if self._deleted():
             self._expunge()
         concrete = self._concrete
-        ask(lambda client: client.indices.put_settings(index=concrete, settings=PUBLISHED))
+        published = elastic_requests.published_settings(index.options["replicas"])
+        ask(lambda client: client.indices.put_settings(index=concrete, settings=published))
         state = {"content": content, "dims": self._dims, "operations": index.last_operations(concrete)}
         ask(lambda client: client.indices.put_mapping(index=concrete, meta=metadata(index.name, **state)))
         if self._merge:  # in the background

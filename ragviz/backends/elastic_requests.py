@@ -17,17 +17,25 @@ from ragviz.text.untrusted import storable
 
 Body = dict[str, Any]
 
-PREFIX = "ragviz-"
-"""How the names of all indices and aliases begin."""
-TYPES = ("hnsw", "int8_hnsw", "flat")
+TYPES: Mapping[str, tuple[int, int]] = {
+    "hnsw": (8, 15),
+    "int8_hnsw": (8, 15),
+    "int4_hnsw": (8, 15),
+    "bbq_hnsw": (8, 18),
+    "flat": (8, 15),
+}
+"""Kinds of vector index → the first version of Elasticsearch that is supported with it."""
+OLDEST = TYPES["hnsw"]
 OPTIONS: Mapping[str, Any] = {
     "type": "hnsw",
     "m": 16,
     "ef_construction": 100,
     "num_candidates": None,
     "shards": 1,
+    "replicas": None,
 }
-"""Options and their defaults; `num_candidates` None is four times the depth, at least 200.
+"""Options and their defaults; `replicas` None is one where there is a second node, and `num_candidates` None four times
+the depth, at least 200.
 
 On 100,000 × 384 vectors in one graph, searched to depth 50, 200 found 0.994 of the exact first ten and 0.976 of all
 fifty; 100 found 0.962 and 0.905 in nine tenths of the time.
@@ -43,16 +51,16 @@ FLOAT_BYTES = 12
 """A number of a vector of unit length and its comma, as JSON."""
 
 
-def alias_of(name: str) -> str:
+def alias_of(name: str, prefix: str) -> str:
     """Return the alias of an index, whatever letters its name has; different names have different aliases.
 
-    The readable part has no dot, so that `alias + ".*"` matches this index's concrete indices and no other's.
+    The part before the dot has none, so that `alias + ".*"` matches this index's concrete indices and no other's.
 
-    >>> alias_of("My handbook!")
+    >>> alias_of("My handbook!", "ragviz-")
     'ragviz-my-handbook.23f8e621d5b9'
     """
     readable = re.sub("[^a-z0-9]+", "-", name.lower()).strip("-")[:60] or "index"
-    return f"{PREFIX}{readable}.{digest(name, length=12)}"
+    return f"{prefix}{readable}.{digest(name, length=12)}"
 
 
 def writer_alias(concrete: str) -> str:
@@ -78,8 +86,9 @@ def checked_options(options: Mapping[str, Any]) -> dict[str, Any]:
         raise UsageError(f"Option type is {merged['type']!r}; use one of {', '.join(TYPES)}.")
     for option, low, high in (("m", 2, 512), ("ef_construction", 2, 3200), ("shards", 1, 1024)):
         check_range(option, merged[option], low, high)
-    if merged["num_candidates"] is not None:
-        check_range("num_candidates", merged["num_candidates"], 1, DEEPEST)
+    for option, low, high in (("num_candidates", 1, DEEPEST), ("replicas", 0, 100)):
+        if merged[option] is not None:
+            check_range(option, merged[option], low, high)
     return merged
 
 
@@ -171,15 +180,19 @@ def clone_body(concrete: str) -> Body:
 
 UNMERGED = 100
 """Segments of about one size that an index may have while it is filled."""
-PUBLISHED = {
-    "index": {
-        "auto_expand_replicas": "0-1",
-        "translog": {"durability": "request", "flush_threshold_size": None},
-        "merge.policy": {"segments_per_tier": None, "max_merge_at_once": None, "expunge_deletes_allowed": None},
-        "blocks.write": True,
+
+
+def published_settings(replicas: int | None) -> Body:
+    """Return the settings of a published index: its replicas, None for one where there is a second node; read-only."""
+    copies: Body = {"auto_expand_replicas": "0-1"} if replicas is None else {"number_of_replicas": replicas}
+    return {
+        "index": {
+            **copies,
+            "translog": {"durability": "request", "flush_threshold_size": None},
+            "merge.policy": {"segments_per_tier": None, "max_merge_at_once": None, "expunge_deletes_allowed": None},
+            "blocks.write": True,
+        }
     }
-}
-"""Settings of a published index: a replica where there is a second node, and read-only."""
 
 
 ONLY_SORT: Body = {

@@ -6,13 +6,13 @@ import re
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from ragviz.backends.elastic_requests import PREFIX, Body
+from ragviz.backends.elastic_requests import OLDEST, TYPES, Body
 from ragviz.core import certificates
 from ragviz.core.addresses import is_ambiguous, shown
 from ragviz.core.errors import SearchError, UsageError
+from ragviz.core.settings import Settings
 from ragviz.models import refusals
 
 if TYPE_CHECKING:
@@ -40,38 +40,57 @@ TIMEOUT_SECONDS = 60.0
 
 
 class Server:
-    """An Elasticsearch server: its client, and its address without user, password or key."""
+    """The Elasticsearch server of the settings: its client, and its address without user, password or key."""
 
-    def __init__(
-        self, url: str, api_key: str | None, timeout: float = TIMEOUT_SECONDS, ca_file: Path | None = None
-    ) -> None:
-        """Create the client; nothing is sent yet. Certificates in `ca_file` are trusted beside the system's.
+    def __init__(self, settings: Settings, timeout: float = TIMEOUT_SECONDS) -> None:
+        """Create the client; nothing is sent yet.
+
+        A certificate with the configured fingerprint is trusted as it is. Others are by the system's authorities, and
+        by those of RAGVIZ_CA_FILE.
 
         Raises:
-            UsageError: `url` is not an address, or `ca_file` cannot be used.
+            UsageError: one of the settings cannot be used, or there are both a key and a password.
 
         """
         from elasticsearch import Elasticsearch, OrjsonSerializer
 
+        url = settings.elasticsearch_url or ""
         self.address = shown(url)
+        self.settings = settings
         try:
             if not url.startswith(("http://", "https://")) or is_ambiguous(url):
                 raise ValueError(self.address)
-            tls: dict[str, Any] = {"ssl_context": certificates.context(ca_file)} if url.startswith("https://") else {}
             self.client: Elasticsearch = Elasticsearch(
                 url,
-                api_key=api_key,
                 request_timeout=timeout,
                 max_retries=0,  # ask() retries, with pauses
                 connections_per_node=BULK_THREADS + 2,
                 serializers={"application/json": OrjsonSerializer()},
-                **tls,
+                **credentials(settings),
+                **trust(settings),
             )
         except ValueError:
             raise UsageError(
                 f"ELASTICSEARCH_URL is {self.address!r}; write it like http://localhost:9200, with scheme and port, "
                 "and / \\ ? # @ in a password as %2F %5C %3F %23 %40."
             ) from None
+
+    def version(self, kind: str = "flat", retries: Sequence[float] = SHORT_SECONDS) -> str:
+        """Return the server's version.
+
+        Raises:
+            SearchError: it is too old for ragviz, or for this kind of vector index; or the server cannot be asked.
+
+        """
+        number = str(self.ask(lambda client: client.info(), retries=retries)["version"]["number"])
+        needed = TYPES[kind]
+        if tuple(map(int, number.split(".")[:2])) < needed:
+            oldest = ".".join(map(str, needed))
+            what = "for ragviz" if needed == OLDEST else f"for the kind of index {kind}"
+            others = ", ".join(name for name, version in TYPES.items() if version == OLDEST)
+            step = f"Upgrade it to {oldest} or newer" + (f", or choose {others}." if needed != OLDEST else ".")
+            raise SearchError(f"Elasticsearch at {self.address} is {number}, which is too old {what}. {step}")
+        return number
 
     def ask(self, call: Callable[[Elasticsearch], T], *, retries: Sequence[float] = RETRY_SECONDS) -> T:
         """Make a call, and retry it after a pause when the server is busy or the connection broke.
@@ -139,6 +158,11 @@ class Server:
             text = str(getattr(error, "message", ""))
             if wrong := certificates.trouble(text, "ELASTICSEARCH_URL"):
                 return f"The server at {self.address} {wrong[0]}. {wrong[1]}"
+            if self.address.startswith("http://") and "Connection aborted" in text:
+                return (
+                    f"The server at {self.address} closes the connection without a reply, as one with TLS does: begin "
+                    "ELASTICSEARCH_URL with https:// if it has that, or try again."
+                )
             reason = re.search(r"\[Errno -?\d+\] ([\w ]+)", text)
             return (
                 f"Elasticsearch at {self.address} cannot be reached ({reason[1] if reason else type(error).__name__}). "
@@ -158,16 +182,67 @@ class Server:
             advice = "remove the block in its settings (index.blocks.…), then try again"
             return f"Elasticsearch at {self.address} refuses the request ({status}: {reason_of(body)}); {advice}."
         if status in (401, 403):
-            advice = "check ELASTICSEARCH_API_KEY"
-            if status == 403:
-                advice = (
-                    f"give the user or ELASTICSEARCH_API_KEY the privilege, on indices that begin with '{PREFIX}': "
-                    "read, view_index_metadata and monitor to search, all to build"
-                )
+            advice = self._sign_in_advice() if status == 401 else self._privilege_advice(reason_of(body))
             return f"Elasticsearch at {self.address} refuses access ({status}: {reason_of(body)}); {advice}."
+        if status == 406 or "media_type_header_exception" in str(body):
+            return (
+                f"Elasticsearch at {self.address} does not speak the protocol of version {OLDEST[0]} "
+                f"({status}: {reason_of(body)}): use Elasticsearch {OLDEST[0]}.{OLDEST[1]} to {OLDEST[0] + 1}."
+            )
+        if "maximum normal shards open" in str(body):
+            return (
+                f"Elasticsearch at {self.address} has as many shards as it may ({reason_of(body)}): delete indexes "
+                "that are not used, build with fewer shards, or raise cluster.max_shards_per_node."
+            )
         if status in RETRY_STATUS:
             return f"Elasticsearch at {self.address} is too busy ({status}: {reason_of(body)}); try again later."
         return f"Elasticsearch at {self.address} refuses the request ({status}): {reason_of(body)}."
+
+    def _sign_in_advice(self) -> str:
+        """Say which credentials were refused, or are missing."""
+        settings = self.settings
+        if settings.elasticsearch_api_key is not None:
+            return "ELASTICSEARCH_API_KEY is wrong, has expired, or was invalidated: set one that the server knows"
+        if settings.elasticsearch_password is not None:
+            return (
+                f"the password of '{settings.elasticsearch_user}' is wrong, or there is no such user: correct "
+                "ELASTICSEARCH_USER and ELASTICSEARCH_PASSWORD"
+            )
+        return "set ELASTICSEARCH_API_KEY, or ELASTICSEARCH_USER and ELASTICSEARCH_PASSWORD"
+
+    def _privilege_advice(self, reason: str) -> str:
+        """Name the privilege that is missing, by the server's own words where they name it."""
+        named = re.search(r"granted by the (index|cluster) privileges \[([\w,]+)\]", reason)
+        least = named[2].split(",")[0] if named else ""  # the server names the narrowest first
+        if named and named[1] == "cluster":
+            return f"give the user or key the cluster privilege {least}"
+        needed = least or "read, view_index_metadata and monitor to search, all to build"
+        prefix = self.settings.elasticsearch_prefix
+        return f"give the user or key the privilege, on indices that begin with '{prefix}': {needed}"
+
+
+def credentials(settings: Settings) -> dict[str, Any]:
+    """Return what the client signs in with: a key, a user with a password, or nothing beside what the address has.
+
+    Raises:
+        UsageError: there are both a key and a password.
+
+    """
+    key, password = settings.elasticsearch_api_key, settings.elasticsearch_password
+    if key is not None and password is not None:
+        raise UsageError("ELASTICSEARCH_API_KEY and ELASTICSEARCH_PASSWORD are both set: unset one of them.")
+    if password is not None:
+        return {"basic_auth": (settings.elasticsearch_user, password.get_secret_value())}
+    return {"api_key": key.get_secret_value()} if key is not None else {}
+
+
+def trust(settings: Settings) -> dict[str, Any]:
+    """Return by what the client trusts the server's certificate; nothing without TLS."""
+    if not (settings.elasticsearch_url or "").startswith("https://"):
+        return {}
+    if settings.elasticsearch_fingerprint:
+        return {"ssl_assert_fingerprint": settings.elasticsearch_fingerprint}
+    return {"ssl_context": certificates.context(settings.ca_file)}
 
 
 def is_temporary(error: Exception) -> bool:
@@ -212,15 +287,15 @@ def reason_of(body: object) -> str:
     return str(text or "no reason given")[:300]
 
 
-def health(url: str, api_key: str | None = None, ca_file: Path | None = None) -> dict[str, str]:
-    """Return version and status ("green", "yellow", "red") of the server at `url`, asked once, within 3 seconds.
+def health(settings: Settings) -> dict[str, str]:
+    """Return version and status ("green", "yellow", "red") of the configured server, asked once, within 3 seconds.
 
     Raises:
-        UsageError: `url` is not an address.
+        UsageError: a setting of it cannot be used.
         SearchError: it cannot be used, with the reason.
 
     """
-    server = Server(url, api_key, 3, ca_file)
-    info = server.ask(lambda client: client.info(), retries=())
+    server = Server(settings, timeout=3)
+    version = server.version(retries=())
     status = server.ask(lambda client: client.cluster.health(), retries=())
-    return {"address": server.address, "version": info["version"]["number"], "status": status["status"]}
+    return {"version": version, "status": status["status"]}

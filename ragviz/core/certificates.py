@@ -56,6 +56,11 @@ def trouble(text: str, address: str) -> tuple[str, str] | None:
         elif "expired" in failed[1] or "not yet valid" in failed[1]:
             step = "Have the certificate renewed, and see that this machine's clock is right."
         return f"has a certificate that is not trusted ({failed[1]})", step
+    if differs := re.search('Fingerprints did not match.*got "([0-9a-f]+)', text):
+        return (
+            f"has a certificate with another fingerprint ({differs[1]})",
+            "If the server's own log or its administrator names this one, set ELASTICSEARCH_FINGERPRINT to it.",
+        )
     if re.search("WRONG_VERSION_NUMBER|RECORD_LAYER_FAILURE|HTTP_REQUEST", text):
         return "does not speak TLS", f"Begin {address} with http:// instead of https://, if that is meant."
     return None

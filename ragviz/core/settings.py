@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from platformdirs import user_data_dir
-from pydantic import BaseModel, Field, SecretStr, ValidationError
+from pydantic import BaseModel, Field, SecretStr, ValidationError, field_validator
 
 from ragviz.core.addresses import secrets_of
 from ragviz.core.errors import UsageError
@@ -40,6 +40,14 @@ class Settings(BaseModel):
     database_url: SecretStr | None = Field(default=None, alias="RAGVIZ_DATABASE_URL")
     elasticsearch_url: str | None = Field(default=None, alias="ELASTICSEARCH_URL")
     elasticsearch_api_key: SecretStr | None = Field(default=None, alias="ELASTICSEARCH_API_KEY")
+    elasticsearch_user: str = Field(default="elastic", alias="ELASTICSEARCH_USER")
+    elasticsearch_password: SecretStr | None = Field(default=None, alias="ELASTICSEARCH_PASSWORD")
+    elasticsearch_fingerprint: str = Field(
+        default="", pattern="^([0-9A-Fa-f]{2}:?){32}$|^$", alias="ELASTICSEARCH_FINGERPRINT"
+    )
+    elasticsearch_prefix: str = Field(
+        default="ragviz-", pattern="^[a-z0-9][a-z0-9_-]{0,59}$", alias="ELASTICSEARCH_PREFIX"
+    )
     openai_api_key: SecretStr | None = Field(default=None, alias="OPENAI_API_KEY")
     openai_base_url: str | None = Field(default=None, alias="OPENAI_BASE_URL")
     model: str = Field(default="gpt-4o-mini", alias="RAGVIZ_MODEL")
@@ -65,12 +73,27 @@ class Settings(BaseModel):
         aliases = (str(field.alias) for field in fields.values())
         super().__init__(**{alias: configured[alias] for alias in aliases if alias in configured} | given)
 
+    @field_validator("elasticsearch_url")
+    @classmethod
+    def _address_of_cloud_id(cls, value: str | None) -> str | None:
+        """Return the address that an Elastic Cloud id names; anything else as it is."""
+        if value is None or "://" in value:
+            return value
+        from elastic_transport.client_utils import parse_cloud_id
+
+        try:
+            found = parse_cloud_id(value).es_address
+        except ValueError:
+            found = None
+        return f"https://{found[0]}:{found[1]}" if found else value  # anything else is refused where it is used
+
     @property
     def keys(self) -> tuple[str, ...]:
         """The keys, and the passwords in addresses, in plain text, only to be removed from what is shown."""
         database = self.database_url.get_secret_value() if self.database_url else None
         addresses = filter(None, (database, self.elasticsearch_url, self.openai_base_url))
-        keys = [key.get_secret_value() for key in (self.openai_api_key, self.elasticsearch_api_key) if key]
+        secrets = (self.openai_api_key, self.elasticsearch_api_key, self.elasticsearch_password)
+        keys = [secret.get_secret_value() for secret in secrets if secret]
         return (*keys, *(secret for address in addresses for secret in secrets_of(address)))
 
     @property

@@ -48,7 +48,8 @@ def remote(workspace: Workspace, info: IndexInfo) -> str:
 
     url = workspace.settings.elasticsearch_url
     where = f" at {addresses.shown(url)}" if url else ", whose address is not set,"
-    return f"the indices {elastic_requests.alias_of(workspace.index_name(info))}.* on Elasticsearch{where}"
+    alias = elastic_requests.alias_of(workspace.index_name(info), workspace.settings.elasticsearch_prefix)
+    return f"the indices {alias}.* on Elasticsearch{where}"
 
 
 def goes_with_corpus(workspace: Workspace, corpus: Corpus) -> str:

@@ -19,7 +19,8 @@ from tests.test_pages import MARKED, PAGES, address, built, home, visit  # noqa:
 
 READ = {  # the parameters that each page reads, beside `corpus` and those of links from it
     "documents": "document at part index tab",
-    "index": "index query tab chunker chunk_size overlap embedder similarity backend es-type es-m es-ef_construction",
+    "index": "index query tab chunker chunk_size overlap embedder similarity backend es-type es-m es-ef_construction "
+    "es-shards es-replicas",
     "questions": "set status find question edit in-table tab index side type style reviewer older newer asked",
     "health": "set index check question tab earlier later chunk",
     "targets": "tab endpoint run",
@@ -97,6 +98,8 @@ UNUSABLE = [  # page, what else its address holds, the parameter, and what it ca
     ("index", FORM, "es-type", OTHERS),
     ("index", FORM, "es-m", NUMBERS),
     ("index", FORM, "es-ef_construction", NUMBERS),
+    ("index", FORM, "es-shards", NUMBERS),
+    ("index", FORM, "es-replicas", OTHERS),
     ("questions", {}, "set", [*OTHERS, "foreign"]),
     ("questions", {}, "status", OTHERS),
     ("questions", {}, "question", OTHERS),
