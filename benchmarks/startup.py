@@ -21,6 +21,7 @@ def seconds(words: list[str], home: str) -> float:
     """Run Python with these words; return what it and its children took of the processor."""
     began = processor_seconds()
     environment = os.environ | {"RAGVIZ_HOME": home}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed program is compiled once
     subprocess.run([sys.executable, *words], env=environment, check=True, stdout=subprocess.DEVNULL)
     return processor_seconds() - began
 

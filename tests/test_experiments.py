@@ -253,7 +253,7 @@ def test_a_configuration_is_labelled_that_was_chosen_on_its_own_questions(worksp
     said = "Experiment 'chunks' chose this configuration on the questions of this run"
     assert measurements.chosen_words(chosen).startswith(said)
     assert measurements.chosen_words(baseline) == ""
-    assert measurements.set_words(chosen) == "asked (validation, chosen on it)"
+    assert chosen.set_name == "asked (validation, chosen on it)"
     for run, marks in ((chosen, {"chunks"}), (baseline, {""})):
         for file in (
             exports.export_run(workspace, run)["metrics.csv"],

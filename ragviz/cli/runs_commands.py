@@ -55,7 +55,7 @@ def runs_list(
 
     def cells(run: Run) -> tuple[object, ...]:
         answers = f"{run.answered_by}, from {targets.target_of(run).basis}" if run.knows.answers else "none"
-        made = (run.name, status[run.id], run.index_name, measurements.set_words(run), run.ranked_by, answers)
+        made = (run.name, status[run.id], run.index_name, run.set_name, run.ranked_by, answers)
         estimates = (_mean(measured.get(run.id), name, run) for name in means)
         return (*made, ", ".join(run.tags), console.line(run.note), *estimates)
 

@@ -435,6 +435,16 @@ class Run:
         return choices | {"index": {"name": self.provenance["index"], **(self.provenance["index_config"] or {})}}
 
     @property
+    def set_name(self) -> str:
+        """Its question set with the side of its split that it asks: "asked (test)".
+
+        "asked (validation, chosen on it)" says that its configuration was chosen on these questions.
+        """
+        name, side = self.provenance["questions"], self.config.split
+        marks = [*filter(None, [side]), *(["chosen on it"] if self.provenance.get("chosen_by") else [])]
+        return f"{name} ({', '.join(marks)})" if marks else str(name)
+
+    @property
     def index_name(self) -> str:
         """The name of its index; "" where it has none."""
         return "" if self.knows.opaque else str(self.provenance["index"])

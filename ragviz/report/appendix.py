@@ -48,7 +48,7 @@ def _choices(run: Run) -> dict[str, Any]:
     made, choices = run.provenance, run.choices
     index = choices.pop("index", None)
     return {
-        "questions": measurements.set_words(run),
+        "questions": run.set_name,
         "questions asked": measurements.asked_words(run),
         "index": index,
         **choices,

@@ -97,16 +97,6 @@ def asked_words(current: Run) -> str:
     return f"{side}{count:,} of {of or whole:,} questions{', drawn by document' if of else ''}"
 
 
-def set_words(current: Run) -> str:
-    """Return the name of a run's question set, with the side of its split that the run asks: "asked (test)".
-
-    "asked (validation, chosen on it)" says that its configuration was chosen on these questions.
-    """
-    name, side = current.provenance["questions"], current.config.split
-    marks = [*filter(None, [side]), *(["chosen on it"] if current.provenance.get("chosen_by") else [])]
-    return f"{name} ({', '.join(marks)})" if marks else str(name)
-
-
 def version_of(current: Run) -> int | None:
     """Return the version of its question set that a run asked; None where it was made before there were versions."""
     number = current.provenance.get("questions_version")

@@ -89,14 +89,17 @@ def computed(workspace: Workspace, current: Run, retrieved: Pairs | None = None)
     judgement = judgements.judgement_of(workspace, current, retrieved=retrieved)
     read = _read(workspace, current, [result for _, result in retrieved], summary.ranks)
     answering = _answering(judgement.recordings.values())
-    scores = {**judgement.scores, **judgement.scores_of_maker}
-    answers = {name: column(by_question) for name, by_question in scores.items()}
     of_questions = Asked(
         tuple(question.id for question, _ in retrieved),
         tuple(tuple(bound_to(question)) for question, _ in retrieved),
         tuple(question.generator for question, _ in retrieved),
         tuple(question.kind for question, _ in retrieved),
     )
+    scores = {**judgement.scores, **judgement.scores_of_maker}
+    answers = {  # in the order of the questions
+        name: column({i: by_question[i] for i in of_questions.ids if i in by_question})
+        for name, by_question in scores.items()
+    }
     took = _took(current, judgement.recordings.values())
     return Overview(len(retrieved), summary, judgement, *read, *answering, of_questions, answers, took)
 

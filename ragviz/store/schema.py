@@ -125,6 +125,8 @@ def _decoder(kind: Any) -> Callable[[Any], Any]:
     if isinstance(kind, type) and is_dataclass(kind):
         decoders = {name: _decoder(hint) for name, hint in get_type_hints(kind).items()}
         changed = {name: decoder for name, decoder in decoders.items() if decoder is not _unchanged}
+        if not changed:
+            return lambda value: kind(**value)
         return lambda value: kind(
             **value | {name: decode(value[name]) for name, decode in changed.items() if value.get(name) is not None}
         )

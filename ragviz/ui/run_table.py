@@ -11,7 +11,6 @@ import streamlit as st
 from ragviz.core.configuration import Run
 from ragviz.index import chunking
 from ragviz.metrics.registry import METRICS, REGISTRY, shown_in
-from ragviz.runs import measurements
 from ragviz.runs.overviews import RunSummary
 from ragviz.service import run_verbs
 from ragviz.store import stored_runs
@@ -94,7 +93,7 @@ def made_of(run: Run) -> dict[str, Any]:
     """Return the cells of a run's configuration."""
     config, names = run.config, run.provenance
     return {
-        "Question set": measurements.set_words(run),
+        "Question set": run.set_name,
         "Questions": names["n"],
         "Retriever": run.ranked_by or None,
         "Index": run.index_name or None,
@@ -147,7 +146,7 @@ def cannot_compare(runs: Sequence[Run], common: int) -> str:
     if unfinished := [run.name for run in runs if run.status != "done"]:
         return f"{', '.join(unfinished)}: not finished. Only finished runs are compared."
     if not common:
-        asked = ", ".join(f"{run.name} asks “{measurements.set_words(run)}”" for run in runs)
+        asked = ", ".join(f"{run.name} asks “{run.set_name}”" for run in runs)
         return f"They share no question ({asked}): only runs on the same questions are compared."
     return ""
 
