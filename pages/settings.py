@@ -32,6 +32,8 @@ def source_of(alias: str) -> str:
         return "typed here"
     if os.environ.get(alias):
         return "environment"
+    if os.environ.get(f"{alias}_FILE"):
+        return "file"
     with suppress(OSError):
         lines = Path(".env").read_text(encoding="utf-8").splitlines()
         if alias in {line.split("=")[0].strip().removeprefix("export ") for line in lines if "=" in line}:

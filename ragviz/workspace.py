@@ -118,11 +118,20 @@ class Workspace:
     def spending(self, owner_id: str, budget: float | None = None) -> Spending:
         """Return the record of the model calls that a run, question set or index pays.
 
-        `budget` is in dollars, for all its calls so far and to come.
+        `budget` is in dollars, for all its calls so far and to come; beside it holds RAGVIZ_MONTHLY_BUDGET.
         """
         from ragviz.models.requests import Spending
 
-        return Spending(partial(self.store.payments.add, owner_id), budget, lambda: current().is_set())
+        pay = partial(self.store.payments.add, owner_id, person=self.settings.person)
+        return Spending(pay, budget, self.settings.monthly_budget, lambda: current().is_set())
+
+    def check_price(self, model: str, budget: float | None) -> None:
+        """Raise UsageError when calls of a model are limited, by a `budget` or by the month, and it has no price."""
+        from ragviz.models.requests import without_price
+
+        limited = budget is not None or self.settings.monthly_budget is not None
+        if limited and not self.client(model).priced:
+            raise UsageError(without_price(model, budget=budget is not None))
 
     @property
     def model(self) -> ModelClient:

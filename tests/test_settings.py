@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from platformdirs import user_data_dir
 
 from ragviz.core.errors import UsageError
-from ragviz.core.settings import Settings
+from ragviz.core.settings import TYPED, Settings, settings
 from ragviz.store.store import open_store, sqlite_url
 from tests.conftest import ROOT, emptied
 
@@ -39,6 +39,7 @@ DOCUMENTED = {
     "RAGVIZ_OUTAGE_MINUTES": ("outage_minutes", "1", 1.0),
     "RAGVIZ_PERSON": ("person", "Ann", "Ann"),
     "RAGVIZ_JOBS": ("jobs", "3", 3),
+    "RAGVIZ_MONTHLY_BUDGET": ("monthly_budget", "2.5", 2.5),
     "RAGVIZ_MAX_FILE_MB": ("max_file_mb", "7", 7),
     "RAGVIZ_ALLOWED_HOSTS": ("allowed_hosts", "ragviz.example", "ragviz.example"),
 }
@@ -101,6 +102,47 @@ def test_variables_of_other_programs_are_not_read(
         lines = "".join(f"{name}=postgresql://theirs\n" for name in ["HOME", *FOREIGN])
         (nothing_set / ".env").write_text(lines, encoding="utf-8")
     assert values() == defaults
+
+
+SECRETS = ("RAGVIZ_DATABASE_URL", "ELASTICSEARCH_API_KEY", "OPENAI_API_KEY")
+
+
+def test_secrets_come_from_files(nothing_set: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    defaults = values()
+    for variable in SECRETS:
+        (nothing_set / variable).write_text(f" {DOCUMENTED[variable][1]}\n", encoding="utf-8")
+        monkeypatch.setenv(f"{variable}_FILE", str(nothing_set / variable))
+    monkeypatch.setenv("RAGVIZ_PERSON_FILE", "/nowhere")
+    assert values() == defaults | {name: value for name, _, value in map(DOCUMENTED.get, SECRETS)}
+    monkeypatch.setenv(TYPED, "OPENAI_BASE_URL,OPENAI_API_KEY")  # another address was typed, without a key
+    assert settings().openai_api_key is None
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-typed")
+    assert settings().openai_api_key.get_secret_value() == "sk-typed"
+
+
+def test_a_secret_file_that_cannot_be_used_is_refused_without_showing_a_secret(
+    nothing_set: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = nothing_set / "key"
+    for content, reason in (
+        (None, "No such file or directory"),
+        (b"\xff\xfe", "it is no text"),
+        (b" \n", "it is empty"),
+    ):
+        if content is not None:
+            here.write_bytes(content)
+        monkeypatch.setenv("OPENAI_API_KEY_FILE", str(here))
+        with pytest.raises(UsageError, match=rf"^OPENAI_API_KEY_FILE names {here} that cannot be used \({reason}\)"):
+            settings()
+    monkeypatch.setenv("OPENAI_API_KEY_FILE", "sk-in-the-wrong-variable")
+    with pytest.raises(UsageError, match="OPENAI_API_KEY_FILE names a file that") as refused:
+        settings()
+    here.write_text("sk-in-a-file")
+    monkeypatch.setenv("OPENAI_API_KEY_FILE", str(here))
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-in-the-environment")
+    with pytest.raises(UsageError, match=r"^OPENAI_API_KEY and OPENAI_API_KEY_FILE are both set") as both:
+        settings()
+    assert "sk-" not in f"{refused.value}{both.value}"
 
 
 # What is left alone on the disk

@@ -46,6 +46,27 @@ class Paid:
 
 
 @dataclass(frozen=True, slots=True)
+class Limits:
+    """Dollars that calls may cost: `budget` for all of one run, set or index, `monthly` for all of a person's month."""
+
+    budget: float | None = None
+    monthly: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Exceeded:
+    """A limit, in dollars, that does not hold another call, and the sum with that call.
+
+    Of a `person`'s month, `renewed` is the first day of the next one, as 2026-12-01; both are "" of a budget.
+    """
+
+    dollars: float
+    limit: float
+    person: str = ""
+    renewed: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Estimate:
     """A mean over questions with its 95 % interval; all None when `n` (questions that have the score) is 0.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import getpass
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from platformdirs import user_data_dir
 from pydantic import BaseModel, Field, SecretStr, ValidationError, field_validator
@@ -33,8 +33,34 @@ def _variables(file: str | None) -> dict[str, str]:
     return {name: value for name, value in dotenv_values(file).items() if value}
 
 
+def _secret_in(file: str, variable: str) -> str:
+    """Return the secret in a file, without white space around it.
+
+    A path that is not absolute is not quoted: it may be the secret itself, in the wrong variable.
+    """
+    named = file if Path(file).is_absolute() else "a file"
+    try:
+        secret = Path(file).read_text(encoding="utf-8").strip()
+    except UnicodeDecodeError:
+        reason = "it is no text"
+    except OSError as error:
+        reason = error.strerror or "refused"
+    else:
+        if secret:
+            return secret
+        reason = "it is empty"
+    raise UsageError(
+        f"{variable}_FILE names {named} that cannot be used ({reason}): name one that holds the secret alone and that "
+        "this user may read, or unset the variable."
+    )
+
+
 class Settings(BaseModel):
-    """Addresses, keys and limits. A field is read from the variable named in its alias, and from no other."""
+    """Addresses, keys and limits. A field is read from the variable named in its alias.
+
+    A secret is read from the file that the variable with `_FILE` after that name names, as Docker and Kubernetes mount
+    them; no other variable is read.
+    """
 
     home: Path = Field(default_factory=lambda: Path(user_data_dir("ragviz")), alias="RAGVIZ_HOME")
     database_url: SecretStr | None = Field(default=None, alias="RAGVIZ_DATABASE_URL")
@@ -59,6 +85,7 @@ class Settings(BaseModel):
     outage_minutes: float = Field(default=10.0, ge=0, alias="RAGVIZ_OUTAGE_MINUTES")
     person: str = Field(default_factory=_login, alias="RAGVIZ_PERSON")
     jobs: int | None = Field(default=None, ge=1, alias="RAGVIZ_JOBS")
+    monthly_budget: float | None = Field(default=None, ge=0, alias="RAGVIZ_MONTHLY_BUDGET")
     max_file_mb: int = Field(default=200, ge=1, alias="RAGVIZ_MAX_FILE_MB")
     allowed_hosts: str = Field(default="", alias="RAGVIZ_ALLOWED_HOSTS")
 
@@ -66,11 +93,25 @@ class Settings(BaseModel):
         """Read the settings: `values`, by the names of fields or variables, then the environment, then the file.
 
         A variable that is empty counts as not set.
+
+        Raises:
+            UsageError: a secret and its file are both set, or the file cannot be read. The secret is never shown.
+
         """
         fields = type(self).model_fields
         given = {str(fields[name].alias) if name in fields else name: value for name, value in values.items()}
         configured = _variables(_env_file) | {name: value for name, value in os.environ.items() if value}
-        aliases = (str(field.alias) for field in fields.values())
+        aliases = [str(field.alias) for field in fields.values()]
+        secrets = [
+            str(field.alias)
+            for field in fields.values()
+            if SecretStr in (field.annotation, *get_args(field.annotation))
+        ]
+        for variable in secrets:
+            if variable not in given and (file := configured.get(f"{variable}_FILE")):
+                if variable in configured:
+                    raise UsageError(f"{variable} and {variable}_FILE are both set: unset one of them.")
+                configured[variable] = _secret_in(file, variable)
         super().__init__(**{alias: configured[alias] for alias in aliases if alias in configured} | given)
 
     @field_validator("elasticsearch_url")
@@ -105,21 +146,21 @@ class Settings(BaseModel):
 def settings() -> Settings:
     """Read the settings from the environment now.
 
-    For variables typed on the settings page, the `.env` file's values do not count: a key in that file is sent to the
-    address in that file, never to one that was typed.
+    For variables typed on the settings page, what files hold does not count: a key in a file is sent to the address
+    that was configured with it, never to one that was typed.
 
     Raises:
         UsageError: a variable has a value that cannot be used; names the variable, never shows a value.
 
     """
     typed = {alias for alias in os.environ.get(TYPED, "").split(",") if alias}
-    defaults = {
-        str(field.alias): field.get_default(call_default_factory=True)
+    values = {
+        str(field.alias): os.environ.get(str(field.alias)) or field.get_default(call_default_factory=True)
         for field in Settings.model_fields.values()
-        if field.alias in typed and not os.environ.get(str(field.alias))
+        if field.alias in typed
     }
     try:
-        return Settings(**defaults)
+        return Settings(**values)
     except ValidationError as error:
         wrong = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors(include_input=False))
         raise UsageError(f"Settings cannot be used: {wrong}. Correct the variable, or unset it.") from None

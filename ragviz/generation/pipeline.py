@@ -169,8 +169,8 @@ def generate_questions(
     found = sets.question_set(workspace, corpus, name) if store.sets.find(name) is not None else None
     drawn = _drawn(workspace, info, found, progress, **wanted)
     record, client, seed = drawn.record, drawn.client, drawn.record.seed
-    if budget is not None and client is not None and not client.priced:
-        raise UsageError(f"A budget needs the price of '{client.model}': enter it on the settings page.")
+    if client is not None:
+        workspace.check_price(client.model, budget)
     question_set = found or sets.question_set(workspace, corpus, name)
     edit = Edit(author, f"generated questions ({record.generator})", f"generate:{record.key}:{drawn.work}")
     if client is None:

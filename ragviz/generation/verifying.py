@@ -192,8 +192,7 @@ def _checked(
         raise UsageError(f"Index '{info.name}' and question set '{question_set.name}' belong to different corpora.")
     info = search.ready(workspace, info)
     client = workspace.client(model or workspace.settings.judge or workspace.settings.model)
-    if budget is not None and not client.priced:
-        raise UsageError(f"A budget needs the price of '{client.model}': enter it on the settings page.")
+    workspace.check_price(client.model, budget)
     return info, question_set, client
 
 

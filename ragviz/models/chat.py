@@ -492,8 +492,8 @@ class ModelClient:
         self, request: Request[Any], body: Mapping[str, Any]
     ) -> AbstractContextManager[Callable[[Paid | None], None]]:
         """Reserve the most that a call may cost while it is in flight."""
-        most = self.price(_most_tokens(_texts(body)), request.max_tokens or UNBOUND) or 0.0
-        return _reserved(request.spending, most)
+        most = self.price(_most_tokens(_texts(body)), request.max_tokens or UNBOUND)
+        return _reserved(request.spending, self.model, most)
 
     def _body(
         self, messages: Sequence[Message], request: Request[Any], mode: Mode, without: Collection[str]
@@ -568,7 +568,8 @@ class ModelClient:
 
         body = {"model": model, "input": list(texts), "encoding_format": self._encoding or "base64"}
         try:
-            with _reserved(spending, cost(self._prices, model, _most_tokens(texts), 0) or 0.0) as record_cost:
+            most = cost(self._prices, model, _most_tokens(texts), 0)
+            with _reserved(spending, model, most) as record_cost:
                 started = time.monotonic()
                 response = self._sent("/embeddings", body)
                 record_cost(self._account(model, response, started, texts, None).paid)
@@ -645,11 +646,11 @@ def _or_error(
 
 
 @contextmanager
-def _reserved(spending: Spending | None, most: float) -> Iterator[Callable[[Paid | None], None]]:
+def _reserved(spending: Spending | None, model: str, most: float | None) -> Iterator[Callable[[Paid | None], None]]:
     """Reserve `most` dollars for a call, as `Spending.call`; one that the server refused costs nothing."""
     import openai
 
-    with (spending or Spending()).call(most) as record_cost:
+    with (spending or Spending()).call(most, model) as record_cost:
         try:
             yield record_cost
         except openai.APIError as error:

@@ -10,7 +10,7 @@ from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from pydantic import BaseModel
 
-from ragviz.core.call import Call, Paid
+from ragviz.core.call import Call, Exceeded, Limits, Paid
 from ragviz.core.errors import BudgetReached, UsageError
 
 Prices = Mapping[str, tuple[float, float]]
@@ -65,6 +65,12 @@ def dollars(amount: float) -> str:
     return f"${amount:,.2f}" if amount >= 1 or round(amount, 2) == amount else f"${amount:.4g}"
 
 
+def without_price(model: str, *, budget: bool = False) -> str:
+    """Return the sentence that calls of a model cannot be limited, by a budget or a person's month: it has no price."""
+    limit = "A budget" if budget else "RAGVIZ_MONTHLY_BUDGET"
+    return f"{limit} needs the price of '{model}': enter it on the settings page."
+
+
 def paid_words(paid: Paid, *, priced: bool = True) -> str:
     """Say what calls cost, or will cost: an estimate and what was paid have the same parts.
 
@@ -79,28 +85,29 @@ def paid_words(paid: Paid, *, priced: bool = True) -> str:
 class Pay(Protocol):
     """Keeps a sum of what is paid."""
 
-    def __call__(self, paid: Paid, most: float | None) -> float:
-        """Add to the sum and return its dollars; when those exceed `most`, nothing is added."""
+    def __call__(self, paid: Paid, limits: Limits) -> Exceeded | None:
+        """Add to the sum; when a limit does not hold it, add nothing and return that limit."""
         ...
 
 
 class Ledger:
-    """A `Pay` in memory."""
+    """A `Pay` in memory, which knows of no months."""
 
     def __init__(self) -> None:
         """Start at zero."""
         self.total = Paid()
 
-    def __call__(self, paid: Paid, most: float | None) -> float:
+    def __call__(self, paid: Paid, limits: Limits) -> Exceeded | None:
         """See `Pay`."""
         total = self.total + paid
-        if most is None or total.dollars <= most:
-            self.total = total
-        return total.dollars
+        if limits.budget is not None and total.dollars > limits.budget:
+            return Exceeded(total.dollars, limits.budget)
+        self.total = total
+        return None
 
 
 class Spending:
-    """Counts the calls of many threads against a budget (dollars; None is none).
+    """Counts the calls of many threads against a budget and a person's monthly limit (dollars; None is none).
 
     `pay` records a call before it is sent, with the most that it may cost, and by `settle` what it did cost; until then
     the unused part covers the next calls, so that few of them have to be recorded. A call without a known end (killed,
@@ -108,25 +115,34 @@ class Spending:
     """
 
     def __init__(
-        self, pay: Pay | None = None, budget: float | None = None, stopped: Callable[[], bool] = lambda: False
+        self,
+        pay: Pay | None = None,
+        budget: float | None = None,
+        monthly: float | None = None,
+        stopped: Callable[[], bool] = lambda: False,
     ) -> None:
         """Record nothing yet; without a `pay` records are in memory."""
-        self._pay, self._budget, self._stopped = pay or Ledger(), budget, stopped
+        self._pay, self._limits, self._stopped = pay or Ledger(), Limits(budget, monthly), stopped
         self._in_flight, self._reserved = 0, 0.0  # calls in flight, and the most they may cost
         self._ended, self._written = Paid(), Paid()  # calls that ended, and what is recorded
         self._unknown, self._held = 0, 0.0  # calls that ended without an answer or an error, and what is held for them
         self._changed = threading.Condition()
 
     @contextmanager
-    def call(self, most: float) -> Iterator[Callable[[Paid | None], None]]:
+    def call(self, most: float | None, model: str = "") -> Iterator[Callable[[Paid | None], None]]:
         """Reserve `most` dollars for a call; the function it yields takes what it cost, None when it was not served.
 
-        Waits for calls in flight when the budget does not cover this one: they may cost less.
+        Waits for calls in flight when the limits do not cover this one: they may cost less. `most` is None where the
+        model has no price.
 
         Raises:
-            BudgetReached: it does not cover it with none in flight either.
+            BudgetReached: they do not cover it with none in flight either, or a person has a limit and the model no
+                price.
 
         """
+        if most is None and self._limits.monthly is not None:
+            raise BudgetReached(without_price(model))
+        most = most or 0.0
         costs: list[Paid | None] = []
         self._begin(most)
         try:
@@ -144,20 +160,27 @@ class Spending:
     def settle(self) -> None:
         """Record what calls cost by now."""
         with self._changed:
-            self._write(0, 0.0, None)
+            self._write(0, 0.0, Limits())
 
     def _begin(self, most: float) -> None:
         with self._changed:
-            while (paid := self._write(1, most, self._budget)) is not None:
+            while (exceeded := self._write(1, most, self._limits)) is not None:
                 if not self._in_flight or self._stopped():
-                    raise BudgetReached(self._exhausted(most, paid))
+                    raise BudgetReached(self._exhausted(most, exceeded))
                 self._changed.wait(WAIT)
             self._in_flight += 1
             self._reserved += most
 
-    def _exhausted(self, most: float, paid: float) -> str:
-        """Return the sentence that the budget does not hold another call, and why."""
+    def _exhausted(self, most: float, exceeded: Exceeded) -> str:
+        """Return the sentence that a limit does not hold another call, and why."""
+        paid = exceeded.dollars - most - self._reserved
         another = f"does not hold another call, which may cost {dollars(most)}"
+        if exceeded.renewed:
+            return (
+                f"The limit of {dollars(exceeded.limit)} a month for {exceeded.person or 'nobody'} {another}: "
+                f"{dollars(paid)} of it are spent. It is renewed on {exceeded.renewed} (UTC): resume then, or when "
+                "RAGVIZ_MONTHLY_BUDGET is higher."
+            )
         if not self._held:
             reason = f"{dollars(paid)} of it are spent. Give a higher budget, and resume."
         else:
@@ -167,23 +190,23 @@ class Spending:
                 f"{dollars(max(0.0, round(paid - self._held, 9)))} are spent. First see that the model answers in time "
                 "(the page Settings tests it, RAGVIZ_MODEL_TIMEOUT is its time); then resume with a higher budget."
             )
-        return f"The budget of {dollars(self._budget or 0.0)} {another}: {reason}"
+        return f"The budget of {dollars(exceeded.limit)} {another}: {reason}"
 
-    def _write(self, calls: int, most: float, budget: float | None) -> float | None:
-        """Record what is due and reserved; return the dollars paid so far when the budget is too small."""
+    def _write(self, calls: int, most: float, limits: Limits) -> Exceeded | None:
+        """Record what is due and reserved; return the limit that does not hold it."""
         due = self._ended + Paid(self._in_flight + calls, dollars=self._reserved + most) - self._written
         if calls and due.calls <= 0 and due.dollars <= 0:  # the unused part of earlier reservations covers this one
             return None
         if due == Paid():
             return None
-        total = 0.0
-        for spare in dict.fromkeys((most, 0.0)):  # as much again where the budget covers it: fewer records
+        exceeded = None
+        for spare in dict.fromkeys((most, 0.0)):  # as much again where the limits cover it: fewer records
             ahead = due + Paid(AHEAD if calls else 0, dollars=spare)
-            total = self._pay(ahead, budget)
-            if budget is None or total <= budget:
+            exceeded = self._pay(ahead, limits)
+            if exceeded is None:
                 self._written += ahead
                 return None
-        return total - most - self._reserved
+        return exceeded
 
 
 Reply = TypeVar("Reply", bound=BaseModel)

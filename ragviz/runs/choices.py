@@ -210,18 +210,16 @@ def check_split(question_set: QuestionSet, side: str, count: int) -> None:
 
 
 def check_budget(workspace: Workspace, config: RunConfig, budget: float | None) -> None:
-    """Raise UsageError for a budget below 0, or over models whose prices are not known; None is no budget."""
-    if budget is None:
-        return
-    if not budget >= 0:
+    """Raise UsageError for a budget below 0, and where one, or the month, limits models without a price."""
+    if budget is not None and not budget >= 0:
         raise UsageError(f"A budget is 0 dollars or more: {budget} is not.")
     index = workspace.store.indexes.find(config.index) if "embedder" in retrievers.needs(config.retriever) else None
     embedders = [index.config.embedder] if index is not None else []
     embedders += [workspace.settings.embedder] if compares_vectors(config) else []
     remote = (name.removeprefix(REMOTE) for name in embedders if name.startswith(REMOTE))
     for name in (config.model, config.judge, rerankers.model_of(config.reranker), *remote):
-        if name and not workspace.client(name).priced:
-            raise UsageError(f"A budget needs the price of '{name}': enter it on the settings page.")
+        if name:
+            workspace.check_price(name, budget)
 
 
 def compares_vectors(config: RunConfig) -> bool:

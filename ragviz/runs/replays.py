@@ -98,8 +98,7 @@ def replay(
     """
     named = [alternatives.whole_name(workspace, name) for name in named]
     for name in filter(None, map(rerankers.model_of, named)):
-        if budget is not None and not workspace.client(name).priced:
-            raise UsageError(f"A budget needs the price of '{name}': enter it on the settings page.")
+        workspace.check_price(name, budget)
     changes = changes_of(workspace, current, named=named)
     there = stored_replays(workspace, changes)
     missing = changes.missing(there, "search", "compute") if build else changes.missing(there)

@@ -232,6 +232,8 @@ run_chunks = _table("run_chunks", "run_id first", first=int, ids=bytes)
 judgements = _table("judgements", "run_id question_id", failed=bool, body=Long)
 scores = _table("scores", "run_id question_id metric", record=Score)
 payments = _table("payments", "owner_id", record=Paid)
+# What a person paid in a calendar month (UTC), as 2026-11, also for what is deleted.
+spent = _table("spent", "person month", record=Paid, person=str, month=str)
 prices = _table("prices", "model", model=str, input=float, output=float)
 experiments = _table("experiments", "id", "corpus_id", record=Experiment, unique="name", without="cells")
 cells = _table("cells", "experiment_id number", record=Cell, number=int)

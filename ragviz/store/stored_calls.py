@@ -6,17 +6,18 @@ import json
 import socket
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from ragviz.core.call import Paid
+from ragviz.core.call import Exceeded, Limits, Paid
 from ragviz.core.digests import digest
 from ragviz.core.errors import UsageError
 from ragviz.core.reply_cache import Cache
 from ragviz.store import schema
 from ragviz.store.database import repeated
-from ragviz.store.transactions import Repository, Transactions, batches, upsert
+from ragviz.store.transactions import Repository, Transactions, batches, insert_missing, upsert
 from ragviz.text.untrusted import storable
 
 if TYPE_CHECKING:
@@ -98,21 +99,40 @@ _VERDICTS = sa.select(
 _VERDICTS_BY = _VERDICTS.where(schema.verdicts.c.judge == sa.bindparam("judge"))
 
 
+_NONE = Limits()
+
+
 class StoredPayments(Repository):
     """The calls of models that were paid, by the id of what they were made for."""
 
     @repeated
-    def add(self, owner_id: str, paid: Paid, most: float | None = None) -> float:
-        """Add to the cost of model calls of a run, question set or index, by its id, and return all its dollars.
+    def add(self, owner_id: str, paid: Paid, limits: Limits = _NONE, person: str = "") -> Exceeded | None:
+        """Add to the cost of model calls of a run, question set or index, by its id, and to a person's month.
 
-        When those would exceed `most`, nothing is added.
+        When a limit does not hold the sum, nothing is added, and the limit is returned.
         """
-        query = sa.select(schema.payments).where(schema.payments.c.owner_id == owner_id)
+        today = datetime.now(UTC).date()
+        month, payments, spent = today.isoformat()[:7], schema.payments, schema.spent
+        mine = sa.select(spent).where(spent.c.person == person, spent.c.month == month)
         with self._transactions.changing(owner_id, "run", "questions", "index") as connection:
-            total = paid + _paid(connection.execute(query).first())
-            if most is None or total.dollars <= most:
-                upsert(connection, schema.payments, [{"owner_id": owner_id} | asdict(total)])
-        return total.dollars
+            nothing = {"person": person, "month": month} | asdict(Paid())
+            insert_missing(connection, spent, [nothing])  # there is a row to lock
+            of_month = paid + _paid(connection.execute(mine.with_for_update()).first())
+            total = paid + _paid(connection.execute(sa.select(payments).where(payments.c.owner_id == owner_id)).first())
+            if limits.budget is not None and total.dollars > limits.budget:
+                return Exceeded(total.dollars, limits.budget)
+            if limits.monthly is not None and of_month.dollars > limits.monthly:
+                renewed = (today.replace(day=1) + timedelta(days=31)).replace(day=1)
+                return Exceeded(of_month.dollars, limits.monthly, person, renewed.isoformat())
+            upsert(connection, payments, [{"owner_id": owner_id} | asdict(total)])
+            upsert(connection, spent, [nothing | asdict(of_month)])
+        return None
+
+    def of_month(self, person: str, month: str) -> Paid:
+        """Return what a person paid in a calendar month (UTC), as 2026-11."""
+        spent = schema.spent
+        rows = self._transactions.rows(sa.select(spent).where(spent.c.person == person, spent.c.month == month))
+        return _paid(rows[0] if rows else None)
 
     def of(self, owner_id: str) -> Paid:
         """Return what a run, question set or index paid."""

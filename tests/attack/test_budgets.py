@@ -10,6 +10,7 @@ import random
 import signal
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -56,7 +57,10 @@ class Killing(ModelServer):
     @property
     def paid(self) -> float:
         """Dollars of every answer that was made, received or not."""
-        return sum((sent * PRICES[m][0] + received * PRICES[m][1]) / 1e6 for m, sent, received in self.billed)
+        return sum(
+            (sent * PRICES[m.rstrip("12")][0] + received * PRICES[m.rstrip("12")][1]) / 1e6
+            for m, sent, received in self.billed
+        )
 
 
 @pytest.fixture(params=["sqlite", *["postgresql"] * bool(POSTGRESQL)])
@@ -139,3 +143,45 @@ def test_a_budget_survives_kills(seed, database, tmp_path):
         assert ends[-1][0] == 0 or "does not hold another call" in ends[-1][1], ends[-1]
         embedded = [tokens for model, tokens, _ in server.billed if model == "bags"]
         assert bool(embedded) == (kind == "embeddings too")
+
+
+ANN = """
+from ragviz.runs import running
+from ragviz.core.configuration import RunConfig
+from ragviz.workspace import open_workspace
+import sys
+config = RunConfig("i", "q", "bm25", answerer="model", metrics=("faithfulness", "completeness"))
+running.run(open_workspace(), sys.argv[1], config)
+"""
+
+
+def test_a_month_of_a_person_holds_over_two_processes(database, tmp_path):
+    with Killing(latency=0.02) as server:
+        workspace = prepared(tmp_path / "home", server.url, database)
+        server.billed.clear()  # the build's
+        month, store = datetime.now(UTC).strftime("%Y-%m"), workspace.store
+        limit = 0.2
+        of_ann = environment(tmp_path / "home", server.url, database)
+        of_ann |= {"RAGVIZ_PERSON": "ann", "RAGVIZ_MONTHLY_BUDGET": str(limit)}
+        # The cache is shared: two judges ask different requests.
+        command = [sys.executable, "-c", ANN]
+        both = [
+            subprocess.Popen([*command, name], env=of_ann | {"RAGVIZ_MODEL": f"loopback{name}"}, stderr=subprocess.PIPE)
+            for name in ("1", "2")
+        ]
+        said = [process.communicate(timeout=120)[1].decode() for process in both]
+        assert all("The limit of $0.20 a month for ann does not hold another call" in each for each in said), said
+        assert all("(UTC): resume then, or when RAGVIZ_MONTHLY_BUDGET is higher." in each for each in said)
+        spent = store.payments.of_month("ann", month)
+        assert 0.5 * limit < server.paid <= spent.dollars + 1e-9 <= limit + 2e-9
+        runs = [store.runs.get(name) for name in ("1", "2")]
+        assert spent.dollars == pytest.approx(sum(store.payments.of(run.id).dollars for run in runs))
+        for run in runs:  # what is deleted stays paid, and another person has a month of their own
+            store.runs.delete(run.id)
+        assert store.payments.of_month("ann", month) == spent
+        assert "$0.20 a month for ann" in ended(server, ANN, "3", kill=None, env=of_ann)[1]
+        assert server.paid <= store.payments.of_month("ann", month).dollars + 1e-9 <= limit + 2e-9
+        of_bob = of_ann | {"RAGVIZ_PERSON": "bob", "RAGVIZ_MONTHLY_BUDGET": "100"}
+        assert ended(server, ANN, "3", kill=None, env=of_bob) == (0, "")
+        unpriced = of_bob | {"RAGVIZ_MODEL": "free"}
+        assert "RAGVIZ_MONTHLY_BUDGET needs the price of 'free'" in ended(server, ANN, "4", kill=None, env=unpriced)[1]

@@ -100,6 +100,7 @@ def upgrade() -> None:
     _table("scores", "run_id question_id metric", text="status reason version", real="value", null="value")
     _table("set_facts", "set_id name", text="body")
     _table("set_versions", "set_id number", text="author action edit_key", whole="number", real="created")
+    _table("spent", "person month", text="person month", whole="calls prompt_tokens completion_tokens", real="dollars")
     _table("summaries", "run_id", text="version body overview", whole="revision")
     _table("targets", "id", unique="name", text="name endpoint", real="created")
     _table("verdicts", "subject judge chunk", data="body")
