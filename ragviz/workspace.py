@@ -122,7 +122,7 @@ class Workspace:
         """
         from ragviz.models.requests import Spending
 
-        pay = partial(self.store.payments.add, owner_id, person=self.settings.person)
+        pay = partial(self.store.payments.add, owner_id, person=self.person.name)
         return Spending(pay, budget, self.settings.monthly_budget, lambda: current().is_set())
 
     def check_price(self, model: str, budget: float | None) -> None:

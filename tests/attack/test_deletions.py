@@ -37,7 +37,7 @@ ROWS = [
 ]
 
 
-UNCHANGED = ("cache", "receipts", "prices")
+UNCHANGED = ("cache", "receipts", "prices", "spent")
 """Tables that a deletion leaves as they are: what was paid for."""
 
 
