@@ -298,7 +298,9 @@ def test_jobs_wait_and_a_killed_and_a_cancelled_one_give_their_place_back(worksp
     empty = workspace.store.corpora.add("empty")
     submit, choices = submitting(workspace, "index", "Build it", empty.id), {"corpus": "empty", "config": {}}
     running, busy = workspace.store.jobs.add("index", "Build", empty.id, {}), subprocess.Popen(["sleep", "600"])
-    where = queue.place(workspace, {"pid": busy.pid, "started": processes.start_of(busy.pid)})
+    where = queue.place(
+        workspace, NewJob("run", "", "", {}), {"pid": busy.pid, "started": processes.start_of(busy.pid)}
+    )
     workspace.store.jobs.update(running.id, status="running", person=workspace.settings.person, **where)
     first, second, third = (submit(choices | {"name": name})[0] for name in ("a", "b", "c"))
     assert queue.places(workspace) == {first.id: 1, second.id: 2, third.id: 3}

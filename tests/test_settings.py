@@ -40,6 +40,7 @@ DOCUMENTED = {
     "RAGVIZ_PERSON": ("person", "Ann", "Ann"),
     "RAGVIZ_JOBS": ("jobs", "3", 3),
     "RAGVIZ_MONTHLY_BUDGET": ("monthly_budget", "2.5", 2.5),
+    "RAGVIZ_QUEUES": ("queues", "none", "none"),
     "RAGVIZ_MAX_FILE_MB": ("max_file_mb", "7", 7),
     "RAGVIZ_ALLOWED_HOSTS": ("allowed_hosts", "ragviz.example", "ragviz.example"),
 }

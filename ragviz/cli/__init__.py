@@ -40,7 +40,7 @@ with lazy.loading_when_used():
     from ragviz.cli.questions_commands import questions_app
     from ragviz.cli.runs_commands import runs_app
     from ragviz.cli.settings_commands import prices_app, settings_app
-    from ragviz.jobs import queue
+    from ragviz.jobs import queue, serving
     from ragviz.service import corpus_verbs, job_verbs
 
 OF_QUESTIONS = (generate_commands, evidence_commands, health_commands)
@@ -136,6 +136,15 @@ def list_jobs(
         (j.id, j.status, j.title, queue.progress_words(j, places.get(j.id)), queue.note(workspace, j)) for j in listed
     ]
     console.show(listed, as_json, lambda: console.table(("job", "status", "what", "progress", "note"), rows))
+
+
+@app.command("worker")
+def work(
+    queues: Annotated[str, typer.Option(help="Jobs that it takes: embed (indexes), run (all others).")] = "embed,run",
+    concurrency: Annotated[int | None, typer.Option(help="Jobs at once, else by memory and cores.", min=1)] = None,
+) -> None:
+    """Do jobs of a shared PostgreSQL database on this machine, until a signal ends it."""
+    serving.work(console.open_workspace(), queues.split(","), concurrency)
 
 
 app.command("run", cls=options.DeclaredCommand)(runs_commands.run_questions)

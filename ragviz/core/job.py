@@ -17,7 +17,7 @@ class Job:
 
     `press` is the idempotency key of the button's press that started it, "" without one. One that waits and has a `pid`
     is done by that process when its turn comes; without one, any process starts another for it: on the machine `host`,
-    with the home `home` and the `.env` of `folder`.
+    with the home `home` and the `.env` of `folder`, or on any machine where these are "".
     """
 
     id: str

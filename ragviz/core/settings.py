@@ -86,6 +86,7 @@ class Settings(BaseModel):
     person: str = Field(default_factory=_login, alias="RAGVIZ_PERSON")
     jobs: int | None = Field(default=None, ge=1, alias="RAGVIZ_JOBS")
     monthly_budget: float | None = Field(default=None, ge=0, alias="RAGVIZ_MONTHLY_BUDGET")
+    queues: str = Field(default="embed,run", alias="RAGVIZ_QUEUES")
     max_file_mb: int = Field(default=200, ge=1, alias="RAGVIZ_MAX_FILE_MB")
     allowed_hosts: str = Field(default="", alias="RAGVIZ_ALLOWED_HOSTS")
 

@@ -2,7 +2,7 @@
 
 A row outlives the process, the page and the browser. A job whose process has ended is `interrupted`, and `start` on the
 same row resumes it. A job waits until its turn comes and the machine has room; whoever looks then starts its process:
-the process of a job that ends, a page, `ragviz jobs`.
+the process of a job that ends, a page, `ragviz jobs`, a worker. On PostgreSQL that may be on any machine.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
@@ -24,7 +24,8 @@ from ragviz.core.configuration import Run
 from ragviz.core.errors import StorageError, UsageError
 from ragviz.core.job import ACTIVE as ACTIVE
 from ragviz.core.job import Job, NewJob
-from ragviz.jobs import turns
+from ragviz.core.settings import TYPED
+from ragviz.jobs import carrier, turns
 from ragviz.jobs.tasks import KINDS
 from ragviz.store import database
 from ragviz.store.store import Store
@@ -34,6 +35,8 @@ UPLOADS_KEPT = 24 * 3600.0
 """Seconds in which an upload that was interrupted, or has files to be confirmed, can be resumed."""
 SILENCE = 60.0
 """Seconds without a heartbeat after which a job on another machine counts as interrupted."""
+TURN = 0.5
+"""Seconds between two checks whether the turn of a waiting job has come."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +78,9 @@ def submit_once(workspace: Workspace, new: NewJob, press: Press | None = None) -
         return same
 
     owner = {"person": workspace.person.name}
+    where = place(workspace, new)
     job, is_new = workspace.store.jobs.add_once(
-        new.kind, new.title, new.corpus_id, new.arguments, duplicate, key, since, **owner, **place(workspace)
+        new.kind, new.title, new.corpus_id, new.arguments, duplicate, key, since, **owner, **where
     )
     return (_started(workspace, job) if is_new else job), is_new
 
@@ -98,11 +102,34 @@ def _refuse_other_choices(name: str, arguments: Mapping[str, Any], active: Seque
             raise UsageError(f"“{job.title}” is active already, with other choices: wait for its end, or cancel it.")
 
 
-def place(workspace: Workspace, process: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def place(workspace: Workspace, job: Job | NewJob, process: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Return where a job is to be done, as columns of its row; `process` is one that does it when its turn comes."""
+    if process is None and _can_be_done_elsewhere(workspace, job):
+        return dict(ANYWHERE)
     where = {"host": socket.gethostname(), "home": str(workspace.settings.home), "folder": str(workspace.opened_in)}
     known = process or {"pid": None, "started": None}
     return where | {"pid": known["pid"], "pid_started": known["started"]}
+
+
+ANYWHERE = {"host": "", "home": "", "folder": "", "pid": None, "pid_started": None}
+
+
+def _can_be_done_elsewhere(workspace: Workspace, job: Job | NewJob) -> bool:
+    """Return whether a job needs nothing of this machine: no file, no local index, no setting that was typed here."""
+    store, settings = workspace.store, workspace.settings
+    if not (KINDS[job.kind].queue and store.is_shared and settings.elasticsearch_url) or os.environ.get(TYPED):
+        return False
+    chosen = [job.arguments.get(name) or {} for name in ("config", "cut")]
+    backends = [info.config.backend for info in store.indexes.all(job.corpus_id)]
+    return "local" not in (*backends, *(each.get("backend") for each in chosen))
+
+
+def checked_queues(names: Iterable[str]) -> str:
+    """Return names of queues as RAGVIZ_QUEUES has them; UsageError when there is no such queue."""
+    known = {kind.queue for kind in KINDS.values()} - {""}
+    if wrong := set(names) - known:
+        raise UsageError(f"There is no queue {', '.join(sorted(wrong))}: there are {', '.join(sorted(known))}.")
+    return ",".join(names)
 
 
 def start(workspace: Workspace, job: Job) -> Job:
@@ -114,7 +141,7 @@ def start(workspace: Workspace, job: Job) -> Job:
 
     """
     note_interrupted(workspace.store, workspace.store.jobs.get(job.id))
-    if not workspace.store.jobs.queue(job.id, **place(workspace)):
+    if not workspace.store.jobs.queue(job.id, **place(workspace, job)):
         raise not_free(workspace.store.jobs.get(job.id))
     return _started(workspace, job)
 
@@ -122,20 +149,27 @@ def start(workspace: Workspace, job: Job) -> Job:
 def _started(workspace: Workspace, job: Job) -> Job:
     start_waiting(workspace)
     now = workspace.store.jobs.get(job.id)
+    if now.status == "queued" and not now.host:
+        carrier.announce(workspace, now)
     if now.status == "failed" and (now.started or 0) < now.created:  # it had no process
         raise StorageError(now.error)
     return now
 
 
-def start_waiting(workspace: Workspace) -> None:
-    """Start the processes of the jobs of this home that wait, whose turn has come, and that there is room for.
+def start_waiting(workspace: Workspace, most: int | None = None) -> list[subprocess.Popen[bytes]]:
+    """Start the processes of jobs that wait, whose turn has come, and that there is room for; `most` of them.
 
-    A process reads the environment of this one, including keys, and the `.env` of the folder that its job was submitted
-    from. It outlives this one, and prints to `Workspace.log_of`.
+    These are jobs of this home, and of RAGVIZ_QUEUES those that any machine may do. A process reads the environment of
+    this one, including keys, and the `.env` of the folder that its job was submitted from, or this one runs in. It
+    outlives this one, and prints to `Workspace.log_of`.
     """
     me, home = processes.this_process(), str(workspace.settings.home)
-    mine = {"status": "starting", "pid": me["pid"], "pid_started": me["started"]}
-    while job := take(workspace, lambda each: each.pid is None and each.home == home, **mine):
+    mine = {"status": "starting", "host": me["host"], "home": home, "pid": me["pid"], "pid_started": me["started"]}
+    started: list[subprocess.Popen[bytes]] = []
+    while most is None or len(started) < most:
+        job = take(workspace, lambda each: each.pid is None and each.home in (home, ""), **mine)
+        if job is None:
+            break
         try:
             process = _process(job, workspace)
         except OSError as error:
@@ -144,26 +178,50 @@ def start_waiting(workspace: Workspace) -> None:
         else:
             workspace.store.jobs.note_process(job.id, process.pid, processes.start_of(process.pid))
             threading.Thread(target=process.wait, daemon=True).start()  # no zombies while the starter lives
+            started.append(process)
+    return started
 
 
 def take(workspace: Workspace, wanted: Callable[[Job], bool], **values: Any) -> Job | None:
     """Write `values` into the row of the first of the `wanted` jobs that may start now, and return it, or None."""
 
     def choose(active: Sequence[Job]) -> Job | None:
-        current = (refreshed(job) for job in active if job.host == here)
-        may_start = turns.startable([job for job in current if job.status in ACTIVE], free)
-        return next(filter(wanted, may_start), None)
+        current = [job for job in map(refreshed, active) if job.status in ACTIVE]
+        mine = [job for job in current if (job.host, job.home) == here or (not job.host and _queue_of(job) in queues)]
+        return next(filter(wanted, turns.startable(mine, free)), None)
 
-    here, free = socket.gethostname(), turns.room(workspace.settings)
+    here, free = (socket.gethostname(), str(workspace.settings.home)), turns.room(workspace.settings)
+    queues = workspace.settings.queues.split(",")
     if choose(workspace.store.jobs.active()) is None:  # without the lock: mostly nothing can start
         return None
     return workspace.store.jobs.take(choose, heartbeat=time.time(), **values)
 
 
+def _queue_of(job: Job) -> str:
+    return KINDS[job.kind].queue
+
+
+def take_over(workspace: Workspace) -> None:
+    """Note the jobs whose process has ended here; queue anew one whose machine is lost, and that any may do."""
+
+    def lost(active: Sequence[Job]) -> Job | None:
+        silent = (job for job in active if job.host not in ("", here) and refreshed(job).status == "interrupted")
+        return next((job for job in silent if _can_be_done_elsewhere(workspace, job)), None)
+
+    here, jobs = socket.gethostname(), workspace.store.jobs
+    active = jobs.active()
+    for job in active:
+        if job.host == here:
+            note_interrupted(workspace.store, job)
+    if lost(active) is not None:
+        jobs.take(lost, status="queued", **ANYWHERE)
+
+
 def places(workspace: Workspace) -> dict[str, int]:
     """Return the places in the queue of the jobs that wait, from 1 on, by their ids."""
     active = [job for job in map(refreshed, workspace.store.jobs.active()) if job.status in ACTIVE]
-    queues = [turns.in_turn([job for job in active if job.host == host]) for host in {job.host for job in active}]
+    queued_at = {job.id: (job.host, job.home) if job.host else _queue_of(job) for job in active}
+    queues = [turns.in_turn([job for job in active if queued_at[job.id] == at]) for at in {*queued_at.values()}]
     return {job.id: number for waiting in queues for number, job in enumerate(waiting, 1)}
 
 
@@ -177,8 +235,8 @@ def _process(job: Job, workspace: Workspace) -> subprocess.Popen[bytes]:
             stdout=output,
             stderr=output,
             start_new_session=True,
-            cwd=job.folder,  # whose `.env` it reads
-            env=os.environ | {"RAGVIZ_HOME": job.home},
+            cwd=job.folder or workspace.opened_in,  # whose `.env` it reads
+            env=os.environ | {"RAGVIZ_HOME": str(workspace.settings.home)},
         )
 
 

@@ -34,7 +34,8 @@ class Kind:
     the end of its work and its own. `page` is where its choices are.
 
     `memory` (MB) and `cores` are what it needs, so that no more run at once than the machine has room for; one without
-    a core reads files, without a model.
+    a core reads files, without a model. `queue` names the workers that may do it on other machines, "" where it reads
+    files of this one.
     """
 
     run: Task
@@ -51,6 +52,7 @@ class Kind:
     made_before: Callable[[Workspace, Job], dict[str, Any] | None] | None = None
     memory: int = 1300
     cores: int = 1
+    queue: Literal["", "embed", "run"] = "run"
 
     def subjects(self, job: Job) -> list[tuple[Noun, str]]:
         """Return what a job works on, by name or id."""
@@ -351,6 +353,7 @@ KINDS: Mapping[str, Kind] = {
         done=_discard_read,
         memory=500,
         cores=0,
+        queue="",
     ),
     "index": Kind(
         _build_index,
@@ -363,6 +366,7 @@ KINDS: Mapping[str, Kind] = {
             "as it was before.",
             "": "The index is as it was before.",
         },
+        queue="embed",
     ),
     "questions": Kind(
         _generate,
@@ -382,6 +386,7 @@ KINDS: Mapping[str, Kind] = {
         done=_discard_all,
         memory=300,
         cores=0,
+        queue="",
     ),
     "asked": Kind(
         _asked,
@@ -389,6 +394,7 @@ KINDS: Mapping[str, Kind] = {
         "questions",
         kept="Nothing of the log was kept: it is stored at its end.",
         done=_discard_all,
+        queue="",
     ),
     "run": Kind(
         _run,
@@ -428,6 +434,7 @@ KINDS: Mapping[str, Kind] = {
         resumes_cancelled=False,
         memory=300,
         cores=0,
+        queue="",
     ),
     "rejudge": Kind(
         _rejudge, "Reading the run", "results", works_on=(("run", "run"),), makes=("run", "run"), pauses=True
@@ -477,6 +484,7 @@ KINDS: Mapping[str, Kind] = {
         "Reading the sample",
         always=(("corpus", sample.NAME), *(("run", name) for name in sample.RUNS)),
         kept="What was loaded of the sample is kept.",
+        queue="",
     ),
 }
 """Kind of job by name."""

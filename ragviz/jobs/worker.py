@@ -35,8 +35,6 @@ BEAT = 1.0
 """Seconds between two writes of a running job's progress within one stage of its work."""
 LOOK = 0.25
 """Seconds between two checks whether a running job should stop."""
-TURN = 0.5
-"""Seconds between two checks whether the turn of a waiting job has come."""
 
 
 def perform(workspace: Workspace, job_id: str, watch: Progress | None = None) -> Job:
@@ -52,8 +50,9 @@ def perform(workspace: Workspace, job_id: str, watch: Progress | None = None) ->
 
     """
     store = workspace.store
-    note_interrupted(store, store.jobs.get(job_id))
-    if not store.jobs.queue(job_id, **queue.place(workspace, processes.this_process())):
+    job = store.jobs.get(job_id)
+    note_interrupted(store, job)
+    if not store.jobs.queue(job_id, **queue.place(workspace, job, processes.this_process())):
         raise not_free(store.jobs.get(job_id))
     _wait_for_turn(workspace, job_id, watch)
     try:
@@ -67,7 +66,7 @@ def perform_new(workspace: Workspace, new: NewJob, watch: Progress | None = None
 
     After a usage error, which changed nothing and is raised to the caller, the row is deleted. Raises as `perform`.
     """
-    place = queue.place(workspace, processes.this_process())
+    place = queue.place(workspace, new, processes.this_process())
     owner = {"person": workspace.person.name}
     job = workspace.store.jobs.add(new.kind, new.title, new.corpus_id, new.arguments, **owner, **place)
     _wait_for_turn(workspace, job.id, watch)
@@ -100,7 +99,7 @@ def _wait_for_turn(workspace: Workspace, job_id: str, watch: Progress | None) ->
             if watch is not None and (place := queue.places(workspace).get(job_id)):
                 watch(0, None, "", queue.place_words(place))
             queue.start_waiting(workspace)
-            time.sleep(TURN)
+            time.sleep(queue.TURN)
     except KeyboardInterrupt:
         store.jobs.update(job_id, status="cancelled", error=SENTENCE, finished=time.time())
         raise

@@ -17,7 +17,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Engine
 
 from ragviz.core.errors import ServiceError, UsageError
-from ragviz.store import database, schema
+from ragviz.store import database, schema, waking
 from ragviz.store.database import repeated
 from ragviz.store.stored_calls import StoredCache, StoredNotes, StoredPayments, StoredPool, StoredPrices
 from ragviz.store.stored_corpora import StoredCorpora, StoredIndexes
@@ -61,6 +61,11 @@ class Store:
     def notes(self, kind: str) -> StoredNotes:
         """Return the cache of a `kind` with few entries ("failure"), as they are now."""
         return StoredNotes(self._transactions, kind)
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether several machines may use it: PostgreSQL."""
+        return self._engine.dialect.name == "postgresql"
 
     @property
     def address(self) -> str:
@@ -157,7 +162,8 @@ def upgrade(engine: Engine) -> None:
                     f"The database {database.shown(engine)} is of a version before the first release: it has no table "
                     f"{missing[0]}. Move it away, or set RAGVIZ_HOME to another folder."
                 )
-            return
+            if connection.dialect.name != "postgresql" or waking.exists(connection):
+                return
     from alembic import command
     from alembic.config import Config
 
@@ -168,6 +174,8 @@ def upgrade(engine: Engine) -> None:
             config = Config(attributes={"connection": connection})
             config.set_main_option("script_location", "ragviz.store:migrations")
             command.upgrade(config, "head")
+        if connection.dialect.name == "postgresql" and not waking.exists(connection):
+            waking.create(connection)
 
 
 def _revision_of(connection: Connection) -> str | None:

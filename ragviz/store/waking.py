@@ -1,0 +1,30 @@
+"""The tables by which procrastinate wakes workers: in a schema of their own, beside those of the store."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import metadata, resources
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+
+@cache
+def schema_name() -> str:
+    """Return the name of the schema: another version of procrastinate has another one, since nothing is kept in it."""
+    return f"ragviz_queue_{metadata.version('procrastinate').replace('.', '_')}"
+
+
+def exists(connection: Connection) -> bool:
+    """Return whether the tables are there."""
+    table = sa.select(sa.func.to_regclass(f"{schema_name()}.procrastinate_jobs"))
+    return connection.execute(table).scalar() is not None
+
+
+def create(connection: Connection) -> None:
+    """Create the schema and its tables, in the transaction of the connection."""
+    tables = (resources.files("procrastinate.sql") / "schema.sql").read_text(encoding="utf-8")
+    connection.exec_driver_sql(f"CREATE SCHEMA IF NOT EXISTS {schema_name()}")
+    connection.exec_driver_sql(f"SET LOCAL search_path TO {schema_name()}")
+    connection.exec_driver_sql(tables.replace("%", "%%"))
+    connection.exec_driver_sql("SET LOCAL search_path TO DEFAULT")
