@@ -157,7 +157,7 @@ def test_runs_after_the_first_are_not_stopped_by_two_references_that_never_work(
         asked.append(asked_for_banks())
     assert asked[0] == asked[1] == asked[2], "what failed for good is remembered"
     failures = workspace.store.judgements.all(run.id)["q-north"].failures
-    assert "gave a reply that is not the JSON asked for" in failures["bank"]
+    assert "gave a reply that is not JSON" in failures["bank"]
     assert failures["bank"].endswith("That was in an earlier run: judge this one again to ask anew.")
 
     assert set(running.rejudge(workspace, run)) == {"q-north", "q-south"}  # not stopped by the two alone

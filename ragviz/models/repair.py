@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from contextlib import suppress
 from typing import Any
 
 from ragviz.core import stopping
@@ -26,15 +27,19 @@ print(json.dumps([json_repair.loads(json.load(sys.stdin))]))
 
 
 def mended(text: str) -> Any:
-    """Parse nearly valid JSON.
+    """Parse nearly valid JSON that holds an object.
 
     Raises:
         ValueError: it cannot be mended, or not in `SECONDS`, or is nested too deep; the message says which.
         Cancelled: this thread is to stop.
 
     """
+    if "{" not in text:
+        raise ValueError("it holds no object")
     if len(text) > MOST:
         raise ValueError(f"{len(text):,} characters are too many to mend")
+    with suppress(ValueError, RecursionError):  # it needs no mending: it is another object than was asked for
+        return json.loads(text)
     command = [sys.executable, "-P", "-c", _SCRIPT, str(SECONDS)]
 
     def repaired() -> str:
