@@ -10,9 +10,11 @@ import gc
 import importlib.util
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -24,8 +26,9 @@ import sqlalchemy as sa
 from filelock import FileLock
 
 from ragviz import cli
+from ragviz import workspace as workspaces
 from ragviz.core.settings import Settings
-from ragviz.store.store import sqlite_url
+from ragviz.store.store import open_store, sqlite_url
 from ragviz.workspace import Workspace
 from tests.model_server import ModelServer
 
@@ -104,6 +107,26 @@ def emptied(url: str) -> str:
         connection.exec_driver_sql("DROP SCHEMA public CASCADE; CREATE SCHEMA public")
     engine.dispose()
     return url
+
+
+@pytest.fixture(scope="session", autouse=True)
+def empty_database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """The database of a new workspace is a copy of one that was migrated; `test_migrations` opens stores themselves."""
+    file = tmp_path_factory.mktemp("empty") / "ragviz.db"
+    open_store(sqlite_url(file))
+    migrated = file.with_name("migrated.db")
+    with closing(sqlite3.connect(file)) as database:
+        database.execute("VACUUM INTO ?", [str(migrated)])
+    content = migrated.read_bytes()
+
+    def copied(path: Path) -> str:
+        url = sqlite_url(path)
+        if path.is_file() and path.stat().st_size == 0:
+            path.write_bytes(content)
+        return url
+
+    with mock.patch.object(workspaces, "sqlite_url", copied):
+        yield
 
 
 @pytest.fixture

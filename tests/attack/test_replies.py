@@ -483,4 +483,4 @@ def test_a_text_meant_to_be_hard_costs_its_time_and_no_more(monkeypatch):
     assert time.monotonic() - started < 60
     assert repair.mended("{'a': [1, 2,], }") == {"a": [1, 2]}
     with pytest.raises(ValueError, match="too many"):
-        repair.mended("x" * 500_000)
+        repair.mended("{x" * 500_000)
