@@ -3,6 +3,11 @@
 from starlette.middleware import Middleware
 from streamlit.starlette import App
 
+from ragviz.ui.monitoring import Requests, lifespan
 from ragviz.ui.server import Guard, Polls, allowed_hosts
 
-app = App("frame.py", middleware=[Middleware(Guard, hosts=allowed_hosts()), Middleware(Polls)])
+app = App(
+    "frame.py",
+    lifespan=lifespan,
+    middleware=[Middleware(Requests), Middleware(Guard, hosts=allowed_hosts()), Middleware(Polls)],
+)

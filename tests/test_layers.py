@@ -23,7 +23,7 @@ stats
 models
 store
 backends
-workspace
+workspace logs
 connections
 documents
 index

@@ -42,6 +42,8 @@ DOCUMENTED = {
     "RAGVIZ_MONTHLY_BUDGET": ("monthly_budget", "2.5", 2.5),
     "RAGVIZ_QUEUES": ("queues", "none", "none"),
     "RAGVIZ_MAX_FILE_MB": ("max_file_mb", "7", 7),
+    "RAGVIZ_LOG": ("log", "json", "json"),
+    "RAGVIZ_METRICS": ("metrics", "9464", "9464"),
     "RAGVIZ_ALLOWED_HOSTS": ("allowed_hosts", "ragviz.example", "ragviz.example"),
 }
 FOREIGN = sorted(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import getpass
 import os
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 from platformdirs import user_data_dir
 from pydantic import BaseModel, Field, SecretStr, ValidationError, field_validator
@@ -89,6 +89,8 @@ class Settings(BaseModel):
     queues: str = Field(default="embed,run", alias="RAGVIZ_QUEUES")
     max_file_mb: int = Field(default=200, ge=1, alias="RAGVIZ_MAX_FILE_MB")
     allowed_hosts: str = Field(default="", alias="RAGVIZ_ALLOWED_HOSTS")
+    log: Literal["", "text", "json"] = Field(default="", alias="RAGVIZ_LOG")
+    metrics: str = Field(default="", pattern=r"^(([^:\s]+|\[[0-9a-f:]+\]):)?[0-9]{1,5}$|^$", alias="RAGVIZ_METRICS")
 
     def __init__(self, _env_file: str | None = ".env", **values: Any) -> None:
         """Read the settings: `values`, by the names of fields or variables, then the environment, then the file.

@@ -15,6 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from ragviz import logs
 from ragviz.core import addresses, processes
 from ragviz.core.errors import Cancelled, Deleted, RagvizError, UsageError
 from ragviz.core.job import Job, NewJob
@@ -116,6 +117,8 @@ def _perform(workspace: Workspace, job_id: str, watch: Progress | None) -> Job:
     first = {"done": 0, "total": None, "unit": "", "message": kind.first}
     if not store.jobs.claim(job_id, error="", **place, **clock, **first):
         raise not_free(store.jobs.get(job_id))
+    logs.of_process(person=job.person, job=job.id, run=made_by(job, "run"))
+    _log.info("Started: %s", job.title)
     with _Heartbeat(store, job, watch) as beat, following(beat.stopping):
         try:
             _refuse_second(workspace, store.jobs.get(job_id))
@@ -126,6 +129,7 @@ def _perform(workspace: Workspace, job_id: str, watch: Progress | None) -> Job:
             _record_end(workspace, job, beat, error)
             raise
     store.jobs.update(job_id, status="done", result=result, **beat.values(), finished=time.time())
+    _log.info("Done: %s", job.title)
     job = store.jobs.get(job_id)
     if kind.done is not None:
         kind.done(workspace, job)
@@ -147,6 +151,7 @@ def _record_end(workspace: Workspace, job: Job, beat: _Heartbeat, error: BaseExc
         raise Deleted(beat.deleted or str(error)) from error
     reached = beat.values()
     end = _end_of(error, replace(job, **reached), workspace.log_of(job.id), workspace.settings.keys)
+    _log.info("%s: %s. %s", end["status"].capitalize(), job.title, end["error"])
     with suppress(RagvizError):  # when the disk is full, this fails too, and the job will be interrupted
         store.jobs.update(job.id, **end, **reached, finished=time.time())
     if isinstance(error, Cancelled | KeyboardInterrupt):
@@ -288,6 +293,7 @@ def main() -> None:
     os.umask(0o077)
     try:
         workspace = open_workspace()
+        logs.configure(workspace.settings)
         if len(sys.argv) == 1:
             sys.stdin.read()  # ends when the process that did a job has ended
             queue.start_waiting(workspace)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import socket
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -138,6 +138,11 @@ class StoredPayments(Repository):
         """Return what a run, question set or index paid."""
         rows = self._transactions.rows(sa.select(schema.payments).where(schema.payments.c.owner_id == owner_id))
         return _paid(rows[0] if rows else None)
+
+    def sum(self) -> Paid:
+        """Return what all that is in the store paid."""
+        columns = [sa.func.coalesce(sa.func.sum(schema.payments.c[field.name]), 0) for field in fields(Paid)]
+        return Paid(*self._transactions.rows(sa.select(*columns))[0])
 
 
 def _paid(row: Any) -> Paid:

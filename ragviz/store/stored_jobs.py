@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.engine import Connection
+from sqlalchemy.engine import Connection, Row
 
 from ragviz.core.digests import new_id
 from ragviz.core.errors import NotFoundError
@@ -123,6 +123,14 @@ class StoredJobs(Repository):
     def active(self) -> list[Job]:
         """Return the jobs that wait, or that a process was started for, the oldest first."""
         return [record(Job, row) for row in self._rows(_ACTIVE)]
+
+    def sums(self) -> Sequence[Row[Any]]:
+        """Return, by kind and status, how many `jobs`, when the `first` was made, seconds `waited` and `worked`."""
+        jobs = schema.jobs.c
+        waited, worked = sa.func.sum(jobs.started - jobs.created), sa.func.sum(jobs.finished - jobs.started)
+        counts = (sa.func.count().label("jobs"), sa.func.min(jobs.created).label("first"))
+        sums = (waited.label("waited"), worked.label("worked"))
+        return self._rows(sa.select(jobs.kind, jobs.status, *counts, *sums).group_by(jobs.kind, jobs.status))
 
     def get(self, job_id: str) -> Job:
         """Return a job by id, or raise NotFoundError."""

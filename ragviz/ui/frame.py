@@ -9,6 +9,7 @@ from typing import Any
 import streamlit as st
 from streamlit.runtime.scriptrunner import RerunException
 
+from ragviz import logs
 from ragviz.core.document import Corpus
 from ragviz.core.errors import RagvizError
 from ragviz.core.installation import dashboard_folder
@@ -86,6 +87,7 @@ def begin() -> Workspace:
         st.stop()
     if presentation.on():
         presentation.draw(current_corpus())
+    logs.of_thread(person=cache.workspace().person.name)
     return cache.workspace()
 
 

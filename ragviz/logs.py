@@ -1,0 +1,80 @@
+"""What a process logs: a line an event, as text or JSON, with the person, job and run that it is about."""
+
+from __future__ import annotations
+
+import json
+import logging
+from contextvars import ContextVar
+from datetime import UTC, datetime
+
+from ragviz.core import addresses
+from ragviz.core.settings import Settings
+from ragviz.text.untrusted import without_keys
+
+ABOUT = ("person", "job", "run")
+_of_process: dict[str, str] = {}
+_of_thread: ContextVar[dict[str, str]] = ContextVar("about")
+
+
+def configure(settings: Settings) -> None:
+    """Write what is logged to standard error as RAGVIZ_LOG says; without it, nothing changes."""
+    if settings.log:
+        handler = logging.StreamHandler()
+        handler.setFormatter(Lines(settings))
+        logging.getLogger().handlers[:] = [handler]
+        logging.getLogger("ragviz").setLevel(logging.INFO)
+        _gather()
+
+
+def of_process(**about: str) -> None:
+    """Name the person, job and run of all that this process logs from now on."""
+    _of_process.clear()
+    _of_process.update(about)
+
+
+def of_thread(**about: str) -> None:
+    """Name the person, job and run of all that this thread logs from now on, such as a page's."""
+    _of_thread.set(about)
+    _gather()
+
+
+def _gather() -> None:
+    """Have all loggers use the root's handler once it is ours: Streamlit gives each of its own one when it is made."""
+    root = logging.getLogger()
+    if any(isinstance(handler.formatter, Lines) for handler in root.handlers):
+        for logger in list(root.manager.loggerDict.values()):
+            if (
+                isinstance(logger, logging.Logger)
+                and logger.handlers
+                and logger.name.startswith(("streamlit", "uvicorn"))
+            ):
+                logger.handlers.clear()
+                logger.propagate = True
+
+
+class Lines(logging.Formatter):
+    """One line of text or JSON for each event, without keys; a traceback follows the text, and is a field of the JSON.
+
+    What it is about comes from the call (`extra`), the thread or the process, in this order.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        """Read the form and the keys to be removed from the settings."""
+        super().__init__()
+        self._settings = settings
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line of an event."""
+        about = {**_of_process, **_of_thread.get({}), **record.__dict__}
+        told = {name: str(about[name]) for name in ABOUT if about.get(name)}
+        message = self._without_secrets(record.getMessage())
+        error = self._without_secrets(self.formatException(record.exc_info)) if record.exc_info else ""
+        when = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
+        if self._settings.log == "json":
+            fields = {"time": when, "level": record.levelname, "logger": record.name, "message": message}
+            return json.dumps(fields | told | ({"error": error} if error else {}), ensure_ascii=False)
+        words = "".join(f" {name}={value}" for name, value in told.items())
+        return f"{when} {record.levelname} {record.name}{words}: {message}" + (f"\n{error}" if error else "")
+
+    def _without_secrets(self, text: str) -> str:
+        return without_keys(addresses.within(text), self._settings.keys)
