@@ -8,6 +8,7 @@ import json
 import os
 import re
 import secrets
+import shutil
 import weakref
 from array import array
 from collections.abc import Iterable, Sequence
@@ -285,6 +286,29 @@ def compare_checksums(folder: Path) -> None:
         if _sum_of(folder / name) != expected:
             raise ValueError(f"{name} is not the file that was built: its checksum differs")
     _compared[folder] = stamp
+
+
+def link(folder: Path, place: Path) -> None:
+    """Make the files of a generation those of the folder `place` too.
+
+    Raises:
+        OSError, ValueError: files are missing, or their list is damaged.
+
+    """
+    sums = json.loads((folder / CHECKSUMS).read_text(encoding="utf-8"))
+    for name in (*sums, CHECKSUMS):
+        link_file(folder / name, place / name)
+
+
+def link_file(file: Path, place: Path) -> None:
+    """Make a file that of the path `place` too: by a link, or a copy on another disk and on one without links."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        os.link(file, place)
+    except FileNotFoundError:
+        raise
+    except OSError:
+        shutil.copyfile(file, place)
 
 
 def _files(folder: Path, part: str) -> list[str]:

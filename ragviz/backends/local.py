@@ -168,6 +168,29 @@ class LocalIndex:
         return generation
 
 
+def hold(index: LocalIndex, place: Path) -> str | None:
+    """Link the published generation and its pointer below the folder `place`, where they outlive a rebuild.
+
+    Returns the digest of the content, for `LocalIndex.check`; None when nothing is published.
+
+    Raises:
+        DamagedIndex: its files cannot be read.
+
+    """
+    while (name := index.live_name()) is not None:
+        shutil.rmtree(place, ignore_errors=True)
+        try:
+            generations.link(index.folder / name, place / name)
+            content = json.loads((place / name / "meta.json").read_text(encoding="utf-8"))["content"]
+        except DAMAGE as error:
+            if index.live_name() == name:
+                raise DamagedIndex(index.name, str(error)) from error
+        else:
+            generations.save_text(place / "live", name)
+            return str(content)
+    return None
+
+
 def folder_name(name: str) -> str:
     """Return the folder of an index's name, whatever its letters; different names, different folders on every system.
 

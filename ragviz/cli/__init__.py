@@ -162,6 +162,8 @@ app.command("export")(results_commands.export)
 app.command("report")(results_commands.report)
 app.command("listen")(targets_commands.listen)
 app.command("doctor")(upkeep_commands.doctor)
+app.command("backup")(upkeep_commands.backup)
+app.command("restore")(upkeep_commands.restore)
 for name, group in (
     *(("corpus", corpus_app), ("index", index_app), ("questions", questions_app), ("runs", runs_app)),
     ("experiments", experiments_commands.experiments_app),

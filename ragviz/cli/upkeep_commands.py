@@ -1,13 +1,16 @@
-"""`ragviz doctor`: what keeps an installation."""
+"""`ragviz doctor`, `ragviz backup`, `ragviz restore`: what keeps an installation."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
 from ragviz.cli import console
 from ragviz.cli.options import Json
+from ragviz.service import upkeep_verbs
 from ragviz.upkeep import doctor as examination
 
 _WORDS = {"works": "ok", "optional": "could be better", "broken": "wrong"}
@@ -25,3 +28,47 @@ def doctor(as_json: Json = False) -> None:
     console.show_records([asdict(check) for check in found], as_json, columns)
     if any(check.status == "broken" for check in found):
         raise typer.Exit(1)
+
+
+def backup(
+    file: Annotated[Path, typer.Argument(help="A new zip file.")],
+    as_json: Json = False,
+) -> None:
+    """Write FILE: the database and the local indexes as they are now, also while they are used; no keys."""
+    workspace = console.open_workspace()
+    with console.bar() as watch:
+        contents = upkeep_verbs.back_up(workspace, file, watch)
+    size = file.stat().st_size
+    told = f"Wrote {file}: {len(contents.files):,} files, {contents.size / 1e6:,.1f} MB in {size / 1e6:,.1f} MB."
+    record = {"file": str(file), "bytes": size, "kept": contents.kept, "rebuilt": contents.rebuilt}
+    console.show(record, as_json, lambda: console.say(told, *_to_be_built(contents.rebuilt)))
+
+
+def restore(
+    file: Annotated[Path, typer.Argument(help="What `ragviz backup` wrote.")],
+    replace: Annotated[bool, typer.Option("--replace", help="Move what is there aside.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Bring FILE back into RAGVIZ_HOME, and the database that is configured; both have to be empty."""
+    workspace = console.open_workspace()
+    with console.bar() as watch:
+        restored = upkeep_verbs.bring_back(workspace, file, watch, replace=replace)
+    contents = restored.contents
+    lines = [
+        f"Restored the backup of {console.when(contents.created)} into {workspace.settings.home}.",
+        f"What was there is in {restored.replaced}: delete it when you need it no more." if restored.replaced else "",
+        *_to_be_built(contents.rebuilt),
+        *(f"The embedder {name} is not on this machine: copy it to that folder." for name in restored.missing),
+    ]
+    record = {
+        "created": contents.created,
+        "replaced": restored.replaced,
+        "kept": contents.kept,
+        "rebuilt": contents.rebuilt,
+        "missing": restored.missing,
+    }
+    console.show(record, as_json, lambda: console.say(*lines))
+
+
+def _to_be_built(rebuilt: dict[str, str]) -> list[str]:
+    return [f"Index '{name}' is not in the backup: {reason}." for name, reason in rebuilt.items()]

@@ -253,6 +253,13 @@ Cuts: TypeAlias = "NDArray[np.int32]"
 T = TypeVar("T")
 
 
+def cuts_of(spans: bytes) -> Cuts:
+    """Return the chunks of a document as a row has them."""
+    import numpy as np
+
+    return np.frombuffer(spans, dtype="<i4").reshape(-1, 3)
+
+
 def record(kind: type[T], row: Row[Any], **more: Any) -> T:
     """Return a record, a dataclass, of the columns of a row that are its fields, and `more` fields."""
     values = row._mapping

@@ -9,7 +9,7 @@ import logging
 import os
 import threading
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from functools import partial
 from pathlib import Path
 
@@ -17,7 +17,8 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Engine
 
 from ragviz.core.errors import ServiceError, UsageError
-from ragviz.store import database, schema, waking
+from ragviz.store import copies, database, schema, waking
+from ragviz.store.copies import Snapshot
 from ragviz.store.database import repeated
 from ragviz.store.stored_calls import StoredCache, StoredNotes, StoredPayments, StoredPool, StoredPrices
 from ragviz.store.stored_corpora import StoredCorpora, StoredIndexes
@@ -75,6 +76,10 @@ class Store:
     def damage(self) -> str:
         """Return what is damaged in the database by its own examination, "" when nothing is; see `database.damage`."""
         return database.damage(self._engine)
+
+    def snapshot(self) -> AbstractContextManager[Snapshot]:
+        """Open the database as it is now, to be copied while others write to it."""
+        return copies.snapshot(self._engine)
 
     def revisions(self, *owner_ids: str) -> tuple[int, ...]:
         """Return how often these corpora, indexes, question sets, runs and experiments were changed, by any process.

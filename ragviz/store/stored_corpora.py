@@ -131,11 +131,9 @@ class StoredIndexes(NamedRecords[IndexInfo]):
 
     def cuts(self, build: str, documents: Sequence[str]) -> dict[str, Cuts]:
         """Return the cuts of a build, for the documents that have any."""
-        import numpy as np
-
         table = schema.cuts.c
         query = sa.select(table.document_id, table.spans).where(table.build == build)
         return {
-            row.document_id: np.frombuffer(row.spans, dtype="<i4").reshape(-1, 3)
+            row.document_id: schema.cuts_of(row.spans)
             for row in self._transactions.rows_of(query, table.document_id, documents)
         }

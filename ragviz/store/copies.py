@@ -1,0 +1,178 @@
+"""Copies of a database: as it is at one moment, while others write to it; and brought back at another place."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import sqlite3
+import subprocess
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection, Engine
+
+from ragviz.core.configuration import IndexInfo
+from ragviz.core.errors import ServiceError, StorageError
+from ragviz.core.job import ACTIVE
+from ragviz.core.stopping import Progress
+from ragviz.store import database, schema
+from ragviz.store.schema import Cuts, cuts_of, record
+
+PAGES = 2_000
+"""Pages of a SQLite file that are copied between two reports of progress: 8 MB."""
+STOPPED = (
+    "It waited or ran when the backup was made that this home was restored from. Resume it: nothing is done twice."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A database as it is at one moment, however long it is read: what others write meanwhile is not in it."""
+
+    engine: Engine
+    connection: Connection
+    exported: str
+    """The name by which PostgreSQL gives other connections the same moment; "" on SQLite."""
+
+    def indexes(self) -> list[IndexInfo]:
+        """Return the rows of all indexes."""
+        return [record(IndexInfo, row) for row in self.connection.execute(sa.select(schema.indexes)).all()]
+
+    def cuts(self, build: str) -> dict[str, Cuts]:
+        """Return the cuts of a build, by document."""
+        table = schema.cuts.c
+        query = sa.select(table.document_id, table.spans).where(table.build == build)
+        return {row.document_id: cuts_of(row.spans) for row in self.connection.execute(query).all()}
+
+    def write(self, file: Path, progress: Progress) -> None:
+        """Write it as a SQLite file, or as an archive of `pg_dump`; a damaged SQLite database is refused.
+
+        Raises:
+            StorageError: the database is damaged; the disk is full.
+            ServiceError: `pg_dump` is missing, too old, or failed.
+
+        """
+        if self.exported:
+            progress(0, None, "", "Copying the database")
+            _run("pg_dump", self.engine, f"--snapshot={self.exported}", "--format=custom", f"--file={file}")
+            return
+        raw = self.connection.connection.driver_connection
+        assert isinstance(raw, sqlite3.Connection)
+
+        def watch(_status: int, remaining: int, total: int) -> None:
+            progress(total - remaining, total, "pages", "Copying the database")
+
+        try:
+            with closing(sqlite3.connect(file)) as copy:
+                raw.backup(copy, pages=PAGES, progress=watch)
+        except sqlite3.Error as error:
+            if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_FULL or database.is_full(file):
+                raise database.full(file) from None
+            raise StorageError(f"The database {database.shown(self.engine)} cannot be copied: {error}.") from None
+        if reason := damage_of(file):
+            raise StorageError(
+                f"The database {database.shown(self.engine)} is damaged ({reason}), so nothing was written: go back to "
+                "an earlier backup with `ragviz restore FILE --replace`."
+            )
+
+
+@contextmanager
+def snapshot(engine: Engine) -> Iterator[Snapshot]:
+    """Open a snapshot of a database that was prepared; no writer waits for it."""
+    if engine.dialect.name == "sqlite":
+        with database.reading(engine) as connection:
+            connection.execute(sa.text("SELECT count(*) FROM sqlite_master"))  # the first query chooses the moment
+            yield Snapshot(engine, connection, "")
+        return
+    with database.reading(engine.execution_options(isolation_level="REPEATABLE READ")) as connection:
+        exported = connection.execute(sa.text("SELECT pg_export_snapshot()")).scalar_one()
+        yield Snapshot(engine, connection, exported)
+
+
+def damage_of(file: Path) -> str:
+    """Return what is damaged in a SQLite file that nobody uses, "" when nothing is."""
+    engine = database.open_engine(str(sa.URL.create("sqlite", database=str(file))))
+    try:
+        return database.damage(engine)
+    except StorageError as error:
+        return str(error)
+    finally:
+        engine.dispose()
+
+
+def bring_back(engine: Engine, dump: Path) -> None:
+    """Restore an archive of `pg_dump` into a PostgreSQL database, in place of the tables it has: all of it, or nothing.
+
+    Raises:
+        ServiceError: `pg_restore` is missing, too old, or failed.
+
+    """
+    _run("pg_restore", engine, "--single-transaction", "--exit-on-error", "--clean", "--if-exists", str(dump))
+
+
+def _run(program: Literal["pg_dump", "pg_restore"], engine: Engine, *arguments: str) -> None:
+    """Call a program of PostgreSQL on a database; the password is passed in its environment."""
+    with database.reading(engine) as connection:
+        server = int(connection.execute(sa.text("SHOW server_version_num")).scalar_one()) // 10_000
+    install = f"Install the client programs of PostgreSQL {server} or newer, where ragviz runs"
+    if (path := shutil.which(program)) is None:
+        raise ServiceError(f"The program {program} is needed for this, and not found. {install}.")
+    told = subprocess.run([path, "--version"], capture_output=True, text=True, check=False).stdout  # noqa: S603
+    version = re.search(r"\) (\d+)", told)
+    if version is None or int(version[1]) < server:
+        raise ServiceError(f"{path} is of version {told.strip()}, older than the server's, {server}. {install}.")
+    query = dict(engine.url.query)
+    password = query.pop("password", engine.url.password)
+    url = engine.url
+    address = sa.URL.create("postgresql", url.username, None, url.host, url.port, url.database, query)
+    name = f"--dbname={address.render_as_string(hide_password=False)}"
+    done = subprocess.run(  # noqa: S603 - found on this machine's PATH
+        [path, name, "--no-owner", "--no-privileges", "--no-password", *arguments],
+        env=os.environ | ({"PGPASSWORD": str(password)} if password else {}),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        reason = (done.stderr.strip() or f"exit status {done.returncode}").splitlines()[0].rstrip(".")
+        raise ServiceError(f"The database {database.shown(engine)} refused {program}: {reason}.")
+
+
+def is_empty(engine: Engine) -> bool:
+    """Return whether a database holds nothing that a person made: no tables, or those of ragviz without rows."""
+    names = ("corpora", "question_sets", "runs", "experiments", "targets")
+    with database.reading(engine) as connection:
+        tables = sa.inspect(connection).get_table_names()
+        made = [schema.metadata.tables[name] for name in names if name in tables]
+        return all(connection.execute(sa.select(table).limit(1)).first() is None for table in made)
+
+
+def settle_jobs(engine: Engine, home: Path) -> None:
+    """Make the jobs of a copied database those of another home: nothing of theirs names the place of the original.
+
+    Those that waited or ran are interrupted, so that a copy does not begin to work, and to pay, by itself.
+    """
+    with database.writing(engine) as connection:
+        for job in connection.execute(sa.select(schema.jobs)).all():
+            texts = {"arguments": job.arguments, "result": job.result, "error": job.error, "message": job.message}
+            values = {name: _moved(value, job.home, str(home)) for name, value in texts.items()}
+            values |= {"host": "", "home": "", "folder": "", "pid": None, "pid_started": None}
+            if job.status in ACTIVE:
+                values |= {"status": "interrupted", "error": STOPPED}
+            connection.execute(schema.jobs.update().where(schema.jobs.c.id == job.id).values(**values))
+
+
+def _moved(value: Any, old: str, new: str) -> Any:
+    """Return what JSON holds with a folder's path, and the paths below it, in place of another's."""
+    if not old:
+        return value
+    text = json.dumps(value, ensure_ascii=False)
+    path, other = (json.dumps(place, ensure_ascii=False)[1:-1] for place in (old, new))
+    return json.loads(re.sub(re.escape(path) + r"(?![\w-]|\.\w)", lambda _: other, text))

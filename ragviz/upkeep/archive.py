@@ -1,0 +1,194 @@
+"""The file of a backup: a zip of a database and the files of a home, with a list of their sizes and checksums.
+
+A name in it is that of the file in the home, but for the database's. Everything is compared with the list, and the list
+with what is read, before anything of it is written.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import zipfile
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+from ragviz.core.errors import InputError
+from ragviz.core.stopping import Progress
+from ragviz.store.store import REVISION
+
+FORMAT = 1
+"""Version of the file; those of a newer one are refused."""
+LIST = "backup.json"
+DATABASES = {"sqlite": "ragviz.db", "postgresql": "database.dump"}
+"""What the database is called, by its engine."""
+PIECE = 2**20
+_PLAIN = (".f32", ".dump")
+"""Files that hardly become smaller: vectors, and what is compressed already."""
+_NAME = re.compile(r"(ragviz\.db|database\.dump|(indexes|uploads|logs)(/\.?\w[\w.-]*)+)", re.ASCII)
+
+
+@dataclass(slots=True)
+class Contents:
+    """What a backup holds, by its own list."""
+
+    format: int
+    version: str
+    """The version of ragviz that wrote it."""
+    revision: str
+    """The revision of the database's tables."""
+    engine: str
+    created: float
+    kept: list[str]
+    """Names of the indexes whose files are in it."""
+    rebuilt: dict[str, str]
+    """Names of the other indexes, with the reason why they have to be built again."""
+    files: dict[str, tuple[int, str]] = field(default_factory=dict)
+    """Size in bytes and SHA-256 of each file, by its name."""
+
+    @property
+    def size(self) -> int:
+        """Bytes of all files."""
+        return sum(size for size, _ in self.files.values())
+
+
+def is_name(name: str) -> bool:
+    """Return whether a backup may hold a file of this name."""
+    return _NAME.fullmatch(name) is not None
+
+
+def write(file: Path, contents: Contents, sources: Mapping[str, Path], progress: Progress) -> None:
+    """Write a backup of the `sources`, by their names in it; their sizes and checksums are noted in `contents`."""
+    total, done = sum(path.stat().st_size for path in sources.values()), 0
+    with zipfile.ZipFile(file, "w", compresslevel=1) as archive:
+        for name, path in sources.items():
+            entry = zipfile.ZipInfo.from_file(path, name, strict_timestamps=False)
+            entry.compress_type = zipfile.ZIP_STORED if name.endswith(_PLAIN) else zipfile.ZIP_DEFLATED
+            digest, size = hashlib.sha256(), 0
+            with path.open("rb") as source, archive.open(entry, "w", force_zip64=True) as target:
+                while piece := source.read(PIECE):
+                    target.write(piece)
+                    digest.update(piece)
+                    size += len(piece)
+                    progress((done + size) // PIECE, total // PIECE, "MB", "Writing")
+            done += size
+            contents.files[name] = (size, digest.hexdigest())
+        archive.writestr(LIST, json.dumps(asdict(contents)))
+    with file.open("rb") as written:
+        os.fsync(written.fileno())
+
+
+def verify(file: Path, progress: Progress) -> Contents:
+    """Return what a backup holds, after all of it was compared with its list.
+
+    Raises:
+        InputError: it is no backup, cut, damaged, or of a newer version of ragviz; it names a file outside a home.
+
+    """
+    with _open(file) as archive:
+        contents = _contents(file, archive)
+        done = 0
+        for name, (size, expected) in contents.files.items():
+            digest = hashlib.sha256()
+
+            def take(piece: bytes, digest: Any = digest) -> None:
+                nonlocal done
+                digest.update(piece)
+                done += len(piece)
+                progress(done // PIECE, contents.size // PIECE, "MB", "Comparing checksums")
+
+            if _pieces(file, archive, name, size, take) != size or digest.hexdigest() != expected:
+                raise _damaged(file, f"{name} is not as it was written")
+    return contents
+
+
+def extract(file: Path, contents: Contents, folder: Path, progress: Progress) -> None:
+    """Write the files of a backup that was verified below `folder`, each with the checksum of its list."""
+    done = 0
+    with _open(file) as archive:
+        for name, (size, expected) in contents.files.items():
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            digest = hashlib.sha256()
+            with path.open("xb") as target:
+
+                def take(piece: bytes, digest: Any = digest, target: IO[bytes] = target) -> None:
+                    nonlocal done
+                    digest.update(piece)
+                    target.write(piece)
+                    done += len(piece)
+                    progress(done // PIECE, contents.size // PIECE, "MB", "Writing")
+
+                _pieces(file, archive, name, size, take)
+                target.flush()
+                os.fsync(target.fileno())
+            if digest.hexdigest() != expected:
+                raise _damaged(file, f"{name} changed while it was read")
+
+
+def _open(file: Path) -> zipfile.ZipFile:
+    try:
+        return zipfile.ZipFile(file)
+    except OSError as error:
+        raise InputError(f"The file {file} cannot be opened: {error.strerror or error}.") from None
+    except (zipfile.BadZipFile, ValueError):
+        raise _damaged(file, "it is no zip file, or its end is missing") from None
+
+
+def _contents(file: Path, archive: zipfile.ZipFile) -> Contents:
+    """Return the list of a backup, once it agrees with the names of its files."""
+    names = archive.namelist()
+    if LIST not in names:
+        raise InputError(f"{file} is no backup of ragviz: it has no {LIST}. Nothing was written.")
+    try:
+        listed = json.loads(archive.read(LIST))
+        format_of, version = int(listed["format"]), str(listed["version"])
+        newer = format_of > FORMAT or int(listed["revision"]) > int(REVISION)
+    except (*_BROKEN, TypeError, KeyError, AttributeError) as error:
+        raise _damaged(file, f"{LIST} cannot be read: {error}") from None
+    if newer:
+        raise InputError(
+            f"{file} was written by ragviz {version}, a newer version: upgrade ragviz. Nothing was written."
+        )
+    try:
+        contents = Contents(**listed)
+        contents.files = {str(name): (int(size), str(sum_of)) for name, (size, sum_of) in contents.files.items()}
+    except (TypeError, ValueError, AttributeError) as error:
+        raise _damaged(file, f"{LIST} cannot be read: {error}") from None
+    if outside := next((name for name in names if name != LIST and not is_name(name)), None):
+        raise _damaged(file, f"it names the file {outside!r}, which no home has")
+    if sorted(names) != sorted([*contents.files, LIST]) or DATABASES.get(contents.engine) not in contents.files:
+        raise _damaged(file, f"its files are not those of its {LIST}")
+    return contents
+
+
+_BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, NotImplementedError, RuntimeError, OSError)
+"""What reading a damaged zip file raises."""
+
+
+def _pieces(file: Path, archive: zipfile.ZipFile, name: str, size: int, take: Callable[[bytes], None]) -> int:
+    """Hand out a file of a backup in pieces, up to one byte more than its `size`; return how many bytes it was."""
+    read = 0
+    try:
+        source = archive.open(name)
+    except _BROKEN as error:
+        raise _damaged(file, f"{name} cannot be read: {error}") from None
+    with source:
+        while read <= size:
+            try:
+                piece = source.read(min(PIECE, size + 1 - read))
+            except _BROKEN as error:
+                raise _damaged(file, f"{name} cannot be read: {error}") from None
+            if not piece:
+                break
+            take(piece)
+            read += len(piece)
+    return read
+
+
+def _damaged(file: Path, reason: str) -> InputError:
+    return InputError(f"{file} is damaged ({reason}): take another backup. Nothing was written.")

@@ -1,0 +1,174 @@
+"""A backup brought back: into an empty home, or in place of what a home holds, which is moved aside."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import time
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Engine
+
+from ragviz.backends import generations
+from ragviz.core.digests import new_id
+from ragviz.core.errors import InputError, StorageError, UsageError
+from ragviz.core.stopping import Progress
+from ragviz.store import copies, database
+from ragviz.store.store import refuse_foreign
+from ragviz.upkeep import archive
+from ragviz.upkeep.archive import Contents
+from ragviz.workspace import Workspace
+
+STAGED = "restore-"
+"""How a folder in the home begins that holds what is being brought back."""
+DATABASE = archive.DATABASES["sqlite"]
+IN_USE = 2.0
+"""Seconds to wait for a database that another process uses."""
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """What was brought back, and the folder of what it replaced, "" when there was nothing."""
+
+    contents: Contents
+    replaced: str
+    missing: tuple[str, ...]
+    """Folders of embedding models that indexes were built with, and that are not here."""
+
+
+def bring_back(workspace: Workspace, file: Path, progress: Progress, *, replace: bool = False) -> Restored:
+    """Bring a backup back into the home and the database that are configured, which need not be those it was made of.
+
+    All of it is verified before anything is written, and written beside what is there before it takes its place.
+    `replace` moves what is there into a folder in the home, instead of refusing.
+
+    Raises:
+        InputError: the file is no backup, damaged, or of a newer version; nothing was written.
+        UsageError: something is there; it is in use; the backup is of another kind of database.
+        StorageError: there is no room.
+
+    """
+    contents = archive.verify(file, progress)
+    home, url = workspace.settings.home, workspace.settings.database_url
+    kind = "postgresql" if url else "sqlite"
+    if contents.engine != kind:
+        to = "set RAGVIZ_DATABASE_URL to an empty database" if url is None else "unset RAGVIZ_DATABASE_URL"
+        raise UsageError(f"{file} holds a database of {contents.engine}, and {kind} is configured: {to}.")
+    if (free := shutil.disk_usage(home).free) < contents.size:
+        raise StorageError(
+            f"{file} needs {contents.size / 1e9:,.1f} GB in {home}, where {free / 1e9:,.1f} are free: make room there, "
+            "or set RAGVIZ_HOME to a folder on another disk. Nothing was written."
+        )
+    engine = database.open_engine(url.get_secret_value() if url else _url(home / DATABASE))
+    aside = home / f"replaced-{time.strftime('%Y%m%d-%H%M%S')}"
+    there = url is not None or (home / DATABASE).exists()
+    replacing = there and _holds_anything(engine, aside, replace=replace)
+    for left in home.glob(f"{STAGED}*"):
+        shutil.rmtree(left)
+    staged = home / f"{STAGED}{new_id()}"
+    staged.mkdir(mode=0o700)
+    try:
+        archive.extract(file, contents, staged, progress)
+        if url is None:
+            _prepare_file(staged / DATABASE, home)
+            if there:
+                _clear(home / DATABASE, aside if replacing else None)
+        else:
+            _bring_into_server(engine, home, staged, aside if replacing else None, progress)
+        _move_in(home, staged, aside)
+        missing = _missing_embedders(engine)
+    finally:
+        shutil.rmtree(staged, ignore_errors=True)
+        engine.dispose()
+    return Restored(contents, str(aside) if aside.exists() else "", missing)
+
+
+def _holds_anything(engine: Engine, aside: Path, *, replace: bool) -> bool:
+    """Return whether a database holds anything, also where it cannot be read; UsageError unless it may be replaced."""
+    try:
+        refuse_foreign(engine)
+        if copies.is_empty(engine):
+            return False
+    except StorageError:  # a damaged one
+        if not replace:
+            raise
+    finally:
+        engine.dispose()  # its connections would count as somebody's who uses it
+    if not replace:
+        raise UsageError(
+            f"{database.shown(engine)} is not empty, and nothing was written: set RAGVIZ_HOME, or RAGVIZ_DATABASE_URL, "
+            f"to an empty one, or give --replace, which moves what is there into {aside}."
+        )
+    return True
+
+
+def _prepare_file(file: Path, home: Path) -> None:
+    """Make an extracted SQLite file that of the home."""
+    engine = database.open_engine(_url(file))
+    copies.settle_jobs(engine, home)
+    engine.dispose()
+    if reason := copies.damage_of(file):
+        raise InputError(f"The database of the backup is damaged ({reason}): take another backup.")
+
+
+def _clear(file: Path, aside: Path | None) -> None:
+    """Move a SQLite file out of the way, or delete an empty one; UsageError when another process has it open."""
+    with closing(sqlite3.connect(file, timeout=IN_USE)) as connection:
+        try:
+            connection.execute("PRAGMA journal_mode=DELETE")  # what is in its log comes into it
+        except sqlite3.DatabaseError as error:
+            if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:
+                raise UsageError(
+                    f"{file} is in use, and nothing was replaced: end the dashboard, jobs and commands that use it "
+                    f"(`fuser {file}` names them), then restore again."
+                ) from None
+            if aside is None:
+                raise
+    for path in (file.with_name(f"{file.name}{end}") for end in ("-wal", "-shm", "")):
+        if path.exists():
+            path.unlink() if aside is None else _move(path, aside)
+
+
+def _bring_into_server(engine: Engine, home: Path, staged: Path, aside: Path | None, progress: Progress) -> None:
+    """Restore the database of a server; a copy of what it replaces is kept."""
+    name = archive.DATABASES["postgresql"]
+    if aside is not None:
+        aside.mkdir(mode=0o700)
+        with copies.snapshot(engine) as snapshot:
+            snapshot.write(aside / name, progress)
+    progress(0, None, "", "Restoring the database")
+    copies.bring_back(engine, staged / name)
+    copies.settle_jobs(engine, home)
+    (staged / name).unlink()
+
+
+def _move_in(home: Path, staged: Path, aside: Path) -> None:
+    """Put what was extracted in its place, the database last: a home without it is not opened."""
+    for name in database.FOLDERS:
+        if (home / name).is_dir() and any((home / name).iterdir()):
+            _move(home / name, aside)
+        elif (home / name).is_dir():
+            (home / name).rmdir()
+        (staged / name).mkdir(mode=0o700, exist_ok=True)
+        (staged / name).rename(home / name)
+    for file in staged.iterdir():
+        file.rename(home / file.name)
+    generations.sync_folder(home)
+
+
+def _missing_embedders(engine: Engine) -> tuple[str, ...]:
+    with copies.snapshot(engine) as snapshot:
+        names = {info.config.embedder for info in snapshot.indexes()}
+    return tuple(sorted(name for name in names if Path(name).is_absolute() and not Path(name).exists()))
+
+
+def _move(path: Path, aside: Path) -> None:
+    aside.mkdir(mode=0o700, exist_ok=True)
+    path.rename(aside / path.name)
+
+
+def _url(file: Path) -> str:
+    return str(sa.URL.create("sqlite", database=str(file)))
