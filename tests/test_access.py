@@ -23,7 +23,7 @@ READS = {
     "asking",
 }
 """What a viewer may call: nothing is changed by it, spent or deleted."""
-ADMINS = {"corpus_verbs.delete", "settings_verbs.put_prices"}
+ADMINS = {"corpus_verbs.delete", "settings_verbs.put_prices", "upkeep_verbs.back_up", "upkeep_verbs.bring_back"}
 
 
 def of_service() -> Iterator[tuple[str, Callable[..., Any]]]:
