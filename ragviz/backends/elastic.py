@@ -147,10 +147,10 @@ class ElasticIndex:
             self.server.version(self.options["type"])
         self.sweep()
         concrete = f"{self.alias}.{secrets.token_hex(6)}"
-        vector = elastic_requests.vector_field(dims, self.similarity, self.options) if dims else None
+        vector = elastic_requests.vector_field(dims, self.similarity, {"type": "flat"}) if dims else None
         body = elastic_requests.index_body(concrete, metadata(self.name), vector, self.options["shards"])
         self.server.ask(lambda client: client.indices.create(index=concrete, **body))
-        return ElasticWriter(self, concrete, dims, merge=True)
+        return ElasticWriter(self, concrete, dims, fresh=True)
 
     def update(self) -> ElasticWriter:
         """Open a writer that starts from a copy of the published content.
@@ -320,12 +320,12 @@ class ElasticWriter:
     latest in `publish`.
     """
 
-    def __init__(self, index: ElasticIndex, concrete: str, dims: int, *, merge: bool = False) -> None:
-        """Write to the concrete index, which exists and is not searched; `merge` its segments at the end."""
+    def __init__(self, index: ElasticIndex, concrete: str, dims: int, *, fresh: bool = False) -> None:
+        """Write to the concrete index, which exists and is not searched; a `fresh` one is empty, and has no graph."""
         self._index = index
         self._concrete = concrete
         self._dims = dims
-        self._merge = merge
+        self._fresh = fresh
         self._open = True
         self._pool = ThreadPoolExecutor(BULK_THREADS, thread_name_prefix="ragviz-bulk")
         self._in_flight: deque[tuple[Future[None], frozenset[str]]] = deque()
@@ -350,7 +350,8 @@ class ElasticWriter:
     def publish(self, expected: int, content: str = "") -> None:
         """Check the number of chunks, move the alias to the content in one step, and delete the old content.
 
-        `content` is its digest, for `ElasticIndex.check`.
+        `content` is its digest, for `ElasticIndex.check`. The server builds the graph of a fresh index afterwards, while
+        it merges the segments; until then each is searched exactly.
 
         Raises:
             SearchError: the content is not `expected` chunks, or the server refuses; nothing is published.
@@ -373,8 +374,12 @@ class ElasticWriter:
         published = elastic_requests.published_settings(index.options["replicas"])
         ask(lambda client: client.indices.put_settings(index=concrete, settings=published))
         state = {"content": content, "dims": self._dims, "operations": index.last_operations(concrete)}
-        ask(lambda client: client.indices.put_mapping(index=concrete, meta=metadata(index.name, **state)))
-        if self._merge:  # in the background
+        mappings: Body = {"meta": metadata(index.name, **state)}
+        if self._fresh and self._dims:
+            vector = elastic_requests.vector_field(self._dims, index.similarity, index.options)
+            mappings["properties"] = {"vector": vector}
+        ask(lambda client: client.indices.put_mapping(index=concrete, **mappings))
+        if self._fresh:  # in the background
             ask(lambda client: client.indices.forcemerge(index=concrete, max_num_segments=1, wait_for_completion=False))
         actions = elastic_requests.switch_actions(index.alias, concrete, index.holders())
         ask(lambda client: client.indices.update_aliases(actions=actions))

@@ -119,14 +119,13 @@ def index_body(concrete: str, meta: Body, vector: Body | None, shards: int) -> B
     that fills the index.
     """
     stored = {"type": "integer", "index": False}
-    megabytes = flush_megabytes(vector["dims"] if vector else 0)
     return {
         "aliases": {writer_alias(concrete): {}},
         "settings": {
             "number_of_shards": shards,
             "number_of_replicas": 0,
             "refresh_interval": "-1",
-            "translog": {"durability": "async", "flush_threshold_size": f"{megabytes}mb"},
+            "translog": {"durability": "async", "flush_threshold_size": SEGMENT},
             "merge.policy": {"segments_per_tier": UNMERGED, "max_merge_at_once": UNMERGED},
         },
         "mappings": {
@@ -156,16 +155,6 @@ def dims_of(mappings: Body) -> int:
     return int(mappings.get("properties", {}).get("vector", {}).get("dims", 0))
 
 
-def flush_megabytes(dims: int) -> int:
-    """Return the megabytes an index takes in before it writes segments, one per thread: about 5,000 chunks.
-
-    The smaller a graph, the cheaper it is to build, and merging builds it again: so 100,000 chunks took 156 seconds of
-    CPU instead of 265. Searching many graphs costs more than one, so `ElasticWriter.publish` has the server merge them
-    in the background.
-    """
-    return 1 + 5000 * (FLOAT_BYTES * dims + 2000) // 2**20
-
-
 def clone_body(concrete: str) -> Body:
     """Return settings and alias of a clone that is filled."""
     settings = {
@@ -178,6 +167,9 @@ def clone_body(concrete: str) -> Body:
     return {"settings": settings, "aliases": {writer_alias(concrete): {}}}
 
 
+SEGMENT = "32mb"
+"""What an index takes in before it writes segments: 5,000 chunks of 384 numbers. Merging builds the graph, so that what
+stays a single segment is searched exactly for ever: this has to be little."""
 UNMERGED = 100
 """Segments of about one size that an index may have while it is filled."""
 
