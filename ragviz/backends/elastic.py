@@ -350,8 +350,8 @@ class ElasticWriter:
     def publish(self, expected: int, content: str = "") -> None:
         """Check the number of chunks, move the alias to the content in one step, and delete the old content.
 
-        `content` is its digest, for `ElasticIndex.check`. The server builds the graph of a fresh index afterwards, while
-        it merges the segments; until then each is searched exactly.
+        `content` is its digest, for `ElasticIndex.check`. The server builds the graph of a fresh index afterwards, by
+        merging its segments; until then each is searched exactly.
 
         Raises:
             SearchError: the content is not `expected` chunks, or the server refuses; nothing is published.
