@@ -28,7 +28,7 @@ from ragviz.core.call import Paid
 from ragviz.core.digests import digest
 from ragviz.core.errors import BudgetReached, Cancelled, ModelError
 from ragviz.core.reply_cache import Cache
-from ragviz.core.stopping import Stopping, awaited, current, detached, follow
+from ragviz.core.stopping import Stopping, awaited, current, follow
 from ragviz.models import refusals, replies, requests, transport
 from ragviz.models.refusals import LONGEST_RETRY_AFTER, MOST_WORDS
 from ragviz.models.replies import MOST_TOKENS, Cut, Malformed
@@ -54,8 +54,6 @@ from ragviz.models.vectors import NoVector, decoded, of_unit_length
 from ragviz.text.untrusted import storable, without_keys
 
 if TYPE_CHECKING:
-    import ssl
-
     import openai
 
 
@@ -117,8 +115,7 @@ class ModelClient:
         self._room = 1  # factor of the bound of replies; grows for a model that thinks aloud first
         self._asking: dict[str, Future[Completion[Any]]] = {}
         self._lock = threading.Lock()
-        self._threads = threading.local()  # a client for each thread: among many connections httpx goes through all
-        self._trusted: ssl.SSLContext | None = None
+        self._client: openai.OpenAI | None = None
 
     def __repr__(self) -> str:
         """Name the model and the host only."""
@@ -477,10 +474,9 @@ class ModelClient:
 
         raw = transport.http_library().Response
         try:
-            response = detached(lambda: self._openai().post(path, cast_to=raw, body=body), self._timeout)
-            return json.loads(response.content)
+            return json.loads(self._openai().post(self.base_url + path, cast_to=raw, body=body).content)
         except openai.APIConnectionError as error:
-            if isinstance(error.__cause__, Malformed):
+            if isinstance(error.__cause__, Malformed | Cancelled):
                 raise error.__cause__ from None
             if not isinstance(error.__cause__, TimeoutError):
                 raise
@@ -588,16 +584,13 @@ class ModelClient:
     def _openai(self) -> openai.OpenAI:
         import openai
 
-        client: openai.OpenAI | None = getattr(self._threads, "client", None)
-        if client is None:
-            with self._lock:
-                self._trusted = self._trusted or transport.trusted(self._ca_file)
+        with self._lock:
+            if self._client is None:
                 # A server without a key gets a placeholder, never the key that happens to be in the environment.
                 key = self._key.get_secret_value() if self._key else "none"
-                http = transport.bounded_client(self._timeout, self._trusted)
-                client = openai.OpenAI(base_url=self.base_url, api_key=key, http_client=http, max_retries=0)
-            self._threads.client = client
-        return client
+                http = transport.bounded_client(self._timeout, transport.trusted(self._ca_file))
+                self._client = openai.OpenAI(base_url=self.base_url, api_key=key, http_client=http, max_retries=0)
+            return self._client
 
     def open(self) -> None:
         """Import what a call needs, in the calling thread: concurrent imports can conflict."""

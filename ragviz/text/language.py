@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
+from functools import lru_cache
 
 from ragviz.core.question import Question
 
@@ -63,7 +64,13 @@ def detect(text: str) -> str:
     >>> detect("What is the capital of France?"), detect("连接池 (connection pool) 的默认大小是多少？"), detect("42")
     ('en', 'zh', 'und')
     """
-    sample = _CODE.sub(" ", _sample(text))
+    return _detected(_sample(text))
+
+
+@lru_cache(maxsize=256)
+def _detected(sample: str) -> str:
+    """Return the language of a sample; kept, since every step of judging asks about the same few texts."""
+    sample = _CODE.sub(" ", sample)
     words = _words_by_script(sample)
     total = sum(words.values())
     if total == 0:
