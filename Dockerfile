@@ -1,8 +1,11 @@
-# The dashboard. Torch's default build for Linux holds the CUDA libraries; for a smaller image without a GPU, name the
-# index of its CPU wheels (docs/operate.md, "Without a GPU"): docker compose build --build-arg TORCH_INDEX=…
-FROM python:3.12-slim
+# The dashboard and its workers: one image, a user without rights, nothing written outside /data and /tmp. Torch's default
+# build for Linux holds the CUDA libraries; for a smaller image without a GPU, name the index of its CPU wheels
+# (docs/operate.md, "Without a GPU"): docker compose build --build-arg TORCH_INDEX=…
+# Pinned by digest, as `docker buildx imagetools inspect python:3.12-slim` prints it: --build-arg PYTHON_IMAGE=python@sha256:…
+ARG PYTHON_IMAGE=python:3.12-slim
+FROM ${PYTHON_IMAGE}
 
-RUN useradd --create-home ragviz && install --directory --owner ragviz /data
+RUN useradd --uid 1000 --create-home ragviz && install --directory --owner ragviz /data
 WORKDIR /ragviz
 ARG TORCH_INDEX=
 COPY requirements.txt requirements.lock ./

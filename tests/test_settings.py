@@ -107,7 +107,7 @@ def test_variables_of_other_programs_are_not_read(
     assert values() == defaults
 
 
-SECRETS = ("RAGVIZ_DATABASE_URL", "ELASTICSEARCH_API_KEY", "OPENAI_API_KEY")
+SECRETS = ("RAGVIZ_DATABASE_URL", "ELASTICSEARCH_API_KEY", "ELASTICSEARCH_PASSWORD", "OPENAI_API_KEY")
 
 
 def test_secrets_come_from_files(nothing_set: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,7 @@ import logging
 import os
 from collections.abc import Sequence
 
+from ragviz import logs
 from ragviz.core.errors import RagvizError, UsageError
 from ragviz.jobs import carrier, queue, turns
 from ragviz.workspace import Workspace, open_workspace
@@ -34,6 +35,8 @@ def work(workspace: Workspace, queues: Sequence[str], concurrency: int | None) -
     if concurrency is not None:
         os.environ["RAGVIZ_JOBS"] = str(concurrency)
     workspace = open_workspace(workspace.settings.home)
+    logs.configure(workspace.settings)
+    _log.info("A worker takes jobs of %s", workspace.settings.queues)
     asyncio.run(_work(workspace, int(turns.room(workspace.settings).cores)))
 
 
