@@ -21,7 +21,7 @@ from ragviz.core.configuration import IndexInfo
 from ragviz.core.errors import ServiceError, StorageError
 from ragviz.core.job import ACTIVE
 from ragviz.core.stopping import Progress
-from ragviz.store import database, schema
+from ragviz.store import database, schema, waking
 from ragviz.store.schema import Cuts, cuts_of, record
 
 PAGES = 2_000
@@ -60,7 +60,14 @@ class Snapshot:
         """
         if self.exported:
             progress(0, None, "", "Copying the database")
-            _run("pg_dump", self.engine, f"--snapshot={self.exported}", "--format=custom", f"--file={file}")
+            _run(
+                "pg_dump",
+                self.engine,
+                f"--snapshot={self.exported}",
+                "--format=custom",
+                f"--exclude-schema={waking.SCHEMA}*",
+                f"--file={file}",
+            )
             return
         raw = self.connection.connection.driver_connection
         assert isinstance(raw, sqlite3.Connection)

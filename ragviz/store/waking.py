@@ -8,11 +8,14 @@ from importlib import metadata, resources
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+SCHEMA = "ragviz_queue_"
+"""How the names of such schemas begin."""
+
 
 @cache
 def schema_name() -> str:
     """Return the name of the schema: another version of procrastinate has another one, since nothing is kept in it."""
-    return f"ragviz_queue_{metadata.version('procrastinate').replace('.', '_')}"
+    return f"{SCHEMA}{metadata.version('procrastinate').replace('.', '_')}"
 
 
 def exists(connection: Connection) -> bool:

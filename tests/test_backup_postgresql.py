@@ -1,0 +1,116 @@
+"""A backup of a PostgreSQL database of our own, and what refuses one."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+import sqlalchemy as sa
+
+from ragviz.core.errors import ServiceError, UsageError
+from ragviz.index import damage
+from ragviz.service import upkeep_verbs
+from tests.attack.test_storage import Server
+from tests.test_backup import busy_home, opened, shown, writing
+
+pytestmark = pytest.mark.model  # it loads the sample
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Server]:
+    if os.getuid() or not list(Path("/usr/lib/postgresql").glob("*/bin/initdb")):
+        pytest.skip("no PostgreSQL to start")
+    server = Server()
+    server.start()
+    yield server
+    server.stop("immediate")
+    shutil.rmtree(server.place, ignore_errors=True)
+
+
+@pytest.fixture
+def new_database(cluster: Server, request: pytest.FixtureRequest) -> Callable[[str], str]:
+    """Creates a database, and returns its address: of a user with a password that has to be escaped."""
+
+    def create(name: str) -> str:
+        url = sa.make_url(cluster.url)
+        with psycopg.connect(
+            host=url.host, port=url.port, user="postgres", dbname="postgres", autocommit=True
+        ) as server:
+            server.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+            server.execute(f"CREATE DATABASE {name}")
+        return url.set(database=name, password="p@ss/word").render_as_string(hide_password=False)
+
+    return create
+
+
+def test_the_sample_comes_back_into_another_database_to_the_last_digit(tmp_path, new_database):
+    home, url = tmp_path / "home", new_database("one")
+    environment = os.environ | {"RAGVIZ_HOME": str(home), "RAGVIZ_DATABASE_URL": url}
+    subprocess.run(
+        [sys.executable, "-m", "ragviz", "sample"], env=environment, cwd=tmp_path, check=True, capture_output=True
+    )
+    before = shown(home, url)
+    contents = upkeep_verbs.back_up(opened(home, url), tmp_path / "kept.zip")
+    assert (contents.engine, len(contents.kept)) == ("postgresql", 2)
+    shutil.rmtree(home)
+
+    other = opened(tmp_path / "other", new_database("two"))
+    restored = upkeep_verbs.bring_back(other, tmp_path / "kept.zip")
+    assert restored.replaced == ""
+    assert shown(tmp_path / "other", other.settings.database_url.get_secret_value()) == before
+    with pytest.raises(UsageError, match="holds a database of postgresql, and sqlite is configured"):
+        upkeep_verbs.bring_back(opened(tmp_path / "third"), tmp_path / "kept.zip")
+
+
+def test_a_backup_while_others_write_and_one_in_place_of_another(tmp_path, new_database):
+    url = new_database("busy")
+    workspace = busy_home(tmp_path / "home", url)
+    with writing(workspace, url):
+        for number in range(3):
+            assert upkeep_verbs.back_up(workspace, tmp_path / f"{number}.zip").kept == ["rebuilt"]
+    other = opened(tmp_path / "other", new_database("brought"))
+    other.store.corpora.add("mine")
+    for number in range(3):
+        if number == 0:
+            with pytest.raises(UsageError, match=r"is not empty, and nothing was written: .* give --replace"):
+                upkeep_verbs.bring_back(other, tmp_path / "0.zip")
+        restored = upkeep_verbs.bring_back(other, tmp_path / f"{number}.zip", replace=True)
+        assert [path.name for path in Path(restored.replaced).glob("*.dump")] == ["database.dump"]
+        shutil.rmtree(restored.replaced)
+        fresh = opened(tmp_path / "other", other.settings.database_url.get_secret_value())
+        assert [corpus.name for corpus in fresh.store.corpora.all()] == ["busy"]
+        info = fresh.store.indexes.get("rebuilt")
+        assert damage.damage(fresh, info) == ""
+        assert fresh.store.payments.of(info.id).calls >= 1
+
+
+@pytest.mark.parametrize(
+    ("script", "sentence"),
+    [
+        (None, "The program pg_dump is needed for this, and not found. Install the client programs of PostgreSQL"),
+        ("echo 'pg_dump (PostgreSQL) 9.6.1'", r"is of version pg_dump \(PostgreSQL\) 9.6.1, older than the server's, "),
+        (
+            "[ $1 = --version ] && echo 'pg_dump (PostgreSQL) 99.1' || { echo 'pg_dump: error: no.' >&2; exit 1; }",
+            "refused pg_dump: pg_dump: error: no.$",
+        ),
+    ],
+)
+def test_a_pg_dump_that_is_missing_old_or_refused_is_a_sentence(script, sentence, tmp_path, new_database, monkeypatch):
+    workspace = opened(tmp_path / "home", new_database("refused"))
+    workspace.store.corpora.add("notes")
+    (tmp_path / "bin").mkdir()
+    if script:
+        (tmp_path / "bin" / "pg_dump").write_text(f"#!/bin/sh\n{script}\n")
+        (tmp_path / "bin" / "pg_dump").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    with pytest.raises(ServiceError, match=sentence) as refused:
+        upkeep_verbs.back_up(workspace, tmp_path / "kept.zip")
+    assert "p@ss" not in str(refused.value)
+    assert not list(tmp_path.glob("kept*"))
+    assert not list((tmp_path / "home").glob("backup-*"))
