@@ -3,11 +3,10 @@
 from starlette.middleware import Middleware
 from streamlit.starlette import App
 
+from ragviz.ui import gate
 from ragviz.ui.monitoring import Requests, lifespan
-from ragviz.ui.server import Guard, Polls, allowed_hosts
+from ragviz.ui.server import Guard, Polls, allowed_hosts, begin
 
-app = App(
-    "frame.py",
-    lifespan=lifespan,
-    middleware=[Middleware(Requests), Middleware(Guard, hosts=allowed_hosts()), Middleware(Polls)],
-)
+begin()
+inwards = [Middleware(Requests), Middleware(Guard, hosts=allowed_hosts()), Middleware(gate.Gate), Middleware(Polls)]
+app = App("frame.py", lifespan=lifespan, middleware=inwards, secrets=gate.home_secrets())

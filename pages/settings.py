@@ -1,6 +1,5 @@
 import os
 import time
-from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -10,7 +9,7 @@ import streamlit as st
 from ragviz.core import addresses
 from ragviz.core import settings as config
 from ragviz.core.digests import digest
-from ragviz.core.errors import RagvizError, UsageError
+from ragviz.core.errors import UsageError
 from ragviz.models.requests import Prices
 from ragviz.service import settings_verbs
 from ragviz.text.markup import plain
@@ -21,14 +20,11 @@ workspace = frame.begin()
 settings = workspace.settings
 
 
-@st.cache_resource(show_spinner=False)
-def typed() -> dict[str, str | None]:
-    """Return the environment's values of the variables typed here, by name; lives as long as this server."""
-    return {}
+typed = cache.typed_by(workspace.person)
 
 
 def source_of(alias: str) -> str:
-    if alias in typed():
+    if alias in typed:
         return "typed here"
     if os.environ.get(alias):
         return "environment"
@@ -105,17 +101,16 @@ def endpoint() -> None:
             help="At most; fewer while the server says that it is too busy.",
         )  # fmt: skip
         st.caption(
-            "Held by this server process until it ends, for everyone who uses it, and handed to the jobs it starts. "
-            "The key is never stored, logged or shown again beyond its last four characters."
+            f"Of {plain(workspace.person.name)} alone: held by this server process until it ends, and handed to the "
+            "jobs started by that name. The key is never stored, logged or shown again beyond its last four characters."
         )
         if st.form_submit_button("Apply", type="primary"):
             given = {"OPENAI_BASE_URL": url, "RAGVIZ_MODEL": model, "RAGVIZ_JUDGE": judge}
             given["RAGVIZ_MODEL_CONCURRENCY"] = str(int(concurrency))
             with notices.errors_shown():
                 use({alias: value.strip() for alias, value in given.items()}, key.strip())
-    if typed() and st.button("Reset to the environment", type="tertiary"):
-        restore(typed() | mark(()))
-        typed().clear()
+    if typed and st.button("Reset to the environment", type="tertiary"):
+        settings_verbs.type_settings(workspace, typed, {})
         reopen()
 
 
@@ -136,35 +131,13 @@ def use(values: dict[str, str], key: str) -> None:
     dropped = "OPENAI_BASE_URL" in changed and not key and settings.openai_api_key is not None
     if key or dropped:
         changed["OPENAI_API_KEY"] = key
-    before = {alias: os.environ.get(alias) for alias in changed}
-    restore({alias: value or None for alias, value in changed.items()} | mark([*typed(), *changed]))
-    try:
-        config.settings()
-    except RagvizError:
-        restore(before | mark(typed()))
-        raise
-    for alias, value in before.items():
-        typed().setdefault(alias, value)
+    settings_verbs.type_settings(workspace, typed, typed | changed)
     if dropped:
         st.toast("The address changed, so its key was dropped: type the key of the new one.")
     reopen()
 
 
-def restore(before: dict[str, str | None]) -> None:
-    for alias, value in before.items():
-        if value is None:
-            os.environ.pop(alias, None)
-        else:
-            os.environ[alias] = value
-
-
-def mark(aliases: Iterable[str]) -> dict[str, str | None]:
-    """Return the variable that names which values were typed here."""
-    return {config.TYPED: ",".join(sorted(set(aliases))) or None}
-
-
 def reopen() -> None:
-    cache.workspace.clear()
     st.session_state["endpoint-turn"] += 1
     st.rerun()
 

@@ -30,6 +30,7 @@ class Workspace:
         """Open nothing yet; without a `person` it is RAGVIZ_PERSON or the login, an admin, who acts."""
         self.settings = settings
         self.person = person or Person(settings.person)
+        self.typed: Mapping[str, str] = {}
         self.opened_in = Path.cwd()
         self._clients: dict[str, ModelClient] = {}
         self._priced: Prices = {}
@@ -39,6 +40,20 @@ class Workspace:
         """The database: RAGVIZ_DATABASE_URL, or a SQLite file in RAGVIZ_HOME."""
         url = self.settings.database_url
         return open_store(url.get_secret_value() if url else sqlite_url(self.settings.home / "ragviz.db"))
+
+    def acting(self, person: Person, typed: Mapping[str, str]) -> Workspace:
+        """Return what a person works with, on the same database, which a viewer can only read.
+
+        `typed` are the settings that the person typed, as values of variables; their jobs get them too.
+
+        Raises:
+            UsageError: a value cannot be used.
+
+        """
+        other = Workspace(settings(typed).model_copy(update={"home": self.settings.home}), person)
+        other.typed, other.opened_in = typed, self.opened_in
+        other.store = self.store if person.may("editor") else self.store.read_only()
+        return other
 
     @property
     def default_backend(self) -> Backend:
@@ -147,6 +162,7 @@ class Workspace:
         """
         from ragviz.models import chat
 
+        self.person.need("editor", "ask a model, which costs money")
         settings = self.settings
         if not settings.model_configured:
             raise UsageError("No model is configured: set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own.")

@@ -21,7 +21,6 @@ from typer.testing import CliRunner
 
 from ragviz import cli
 from ragviz.analysis import diagnose
-from ragviz.core import settings as config
 from ragviz.core.call import Call
 from ragviz.core.configuration import Run, RunConfig
 from ragviz.core.document import Chunk, Span
@@ -257,7 +256,7 @@ def server(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]
     with ModelServer() as running_server:
         monkeypatch.setenv("OPENAI_BASE_URL", running_server.url)
         monkeypatch.setenv("RAGVIZ_MODEL", "loopback")
-        cache.workspace.clear()
+        cache.machine.clear()
         yield running_server
 
 
@@ -273,7 +272,8 @@ def test_a_typed_key_holds_for_this_server_and_is_never_shown(home: Path, monkey
     next(t for t in app.text_input if t.label == "Model").set_value("other-model")
     next(b for b in app.button if b.label == "Apply").click()
     checked(app.run())
-    assert os.environ["OPENAI_API_KEY"] == secret
+    assert cache.workspace().settings.openai_api_key.get_secret_value() == secret
+    assert os.environ["OPENAI_API_KEY"] == "before-before-before", "it is a person's, not the server's"
     everything = words(app) + str([t.value for t in app.text_input]) + str(app.main)
     assert "sk-typed" not in everything
     assert "••••7890" in str([t.placeholder for t in app.text_input])
@@ -283,8 +283,7 @@ def test_a_typed_key_holds_for_this_server_and_is_never_shown(home: Path, monkey
     assert secret.encode() not in (home / "ragviz.db").read_bytes()
     next(b for b in app.button if b.label == "Reset to the environment").click()
     checked(app.run())
-    assert os.environ["OPENAI_API_KEY"] == "before-before-before"
-    assert "RAGVIZ_MODEL" not in os.environ
+    assert cache.workspace().settings.openai_api_key.get_secret_value() == "before-before-before"
 
 
 def test_another_address_never_gets_the_key_of_the_one_before(
@@ -299,17 +298,17 @@ def test_another_address_never_gets_the_key_of_the_one_before(
         else:
             monkeypatch.delenv("OPENAI_API_KEY", raising=False)
             monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-        cache.workspace.clear()
+        cache.machine.clear()
         app = show("settings")
         next(t for t in app.text_input if t.label == "Base URL").set_value("http://127.0.0.1:7/v1")
         next(b for b in app.button if b.label == "Apply").click()
         checked(app.run())
-        assert config.settings().openai_base_url == "http://127.0.0.1:7/v1"
-        assert config.settings().openai_api_key is None
+        assert cache.workspace().settings.openai_base_url == "http://127.0.0.1:7/v1"
+        assert cache.workspace().settings.openai_api_key is None
         assert "key was dropped" in app.toast[0].value
         next(b for b in app.button if b.label == "Reset to the environment").click()
         checked(app.run())
-        assert config.settings().openai_api_key.get_secret_value() == (before or "in-the-file-in-the-file")
+        assert cache.workspace().settings.openai_api_key.get_secret_value() == (before or "in-the-file-in-the-file")
 
 
 # Two runs

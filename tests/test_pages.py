@@ -32,7 +32,7 @@ from ragviz.stats.differences import corrected
 from ragviz.store import schema
 from ragviz.store.stored_corpora import StoredIndexes
 from ragviz.ui import frame, job_panel, question_table, wording
-from ragviz.ui.cache import workspace
+from ragviz.ui.cache import machine
 from ragviz.workspace import Workspace, open_workspace
 from tests.model_server import ModelServer
 from tests.test_other_systems import stored
@@ -141,9 +141,9 @@ def opened(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     configure(monkeypatch, folder)
     monkeypatch.setattr(queue, "start_waiting", lambda _: None)  # jobs wait, and no process is started
     monkeypatch.setattr(manifest_scanner, "scan_component_manifests", installed_components)
-    workspace.clear()  # as a server that is started anew; no other cache is cleared for a test
+    machine.clear()  # as a server that is started anew; no other cache is cleared for a test
     yield folder
-    workspace.clear()
+    machine.clear()
 
 
 def show(page: str, **params: str) -> AppTest:
@@ -617,7 +617,7 @@ def test_a_comparison_has_every_metric_of_the_runs_and_always_an_interval(home: 
 
 def test_settings_never_show_a_key(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-secret-9876")
-    workspace.clear()
+    machine.clear()
     app = show("settings")
     table = next(d.value for d in app.dataframe if "Variable" in d.value)
     row = table[table["Variable"] == "OPENAI_API_KEY"].iloc[0]
@@ -661,7 +661,7 @@ def test_a_defect_is_an_apology_and_not_a_traceback(home: Path, monkeypatch: pyt
 @pytest.mark.parametrize("page", ["home", "index", "settings", "results"])
 def test_pages_work_while_elasticsearch_is_down(home: Path, page: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ELASTICSEARCH_URL", "http://127.0.0.1:9")
-    workspace.clear()
+    machine.clear()
     app = show(page)
     if page == "home":
         assert "**Index** does not work" in words(app)
@@ -683,7 +683,7 @@ def test_pages_work_while_elasticsearch_is_down(home: Path, page: str, monkeypat
 @pytest.mark.parametrize("page", ["home", "settings"])
 def test_a_setting_that_cannot_be_used_is_one_sentence_on_every_page(bare, monkeypatch, page, variable, value, said):
     monkeypatch.setenv(variable, value)
-    workspace.clear()
+    machine.clear()
     app = visit(page)
     assert not app.exception
     [box] = app.error

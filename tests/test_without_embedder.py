@@ -149,7 +149,7 @@ def test_the_command_line_builds_and_searches_without_an_embedder(ragviz):
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
     configure(monkeypatch, tmp_path / "home")
-    cache.workspace.clear()
+    cache.machine.clear()
     monkeypatch.setattr(Workspace, "embedder", embeds_nothing)
     workspace = open_workspace()
     corpus = workspace.store.corpora.add("pumps")

@@ -95,13 +95,18 @@ def ragviz_itself(
 
 
 @app.command("app")
-def open_app(port: Annotated[int, typer.Option(help="Port on 127.0.0.1.", min=1, max=65535)] = 8501) -> None:
+def open_app(
+    port: Annotated[int, typer.Option(help="Port to listen on.", min=1, max=65535)] = 8501,
+    address: Annotated[str, typer.Option(help="Address to listen on; another one needs a sign-in.")] = "127.0.0.1",
+) -> None:
     """Open the dashboard; a signal that ends this command ends it."""
     script = str(dashboard_folder() / "app.py")
     command = [sys.executable, "-P", "-m", "streamlit", "run", script, "--server.port", str(port)]
+    command += ["--server.address", address]
+    environment = os.environ | {"FORWARDED_ALLOW_IPS": "none"}  # a sender's address is the one it sends from
     if sys.platform == "win32":  # which has no exec: a new process would outlive this one's signals
-        raise typer.Exit(subprocess.run(command, check=False).returncode)  # noqa: S603
-    os.execv(sys.executable, command)  # noqa: S606 - the server is this process: signals reach it, no child stays behind
+        raise typer.Exit(subprocess.run(command, env=environment, check=False).returncode)  # noqa: S603
+    os.execve(sys.executable, command, environment)  # noqa: S606 - the server is this process: signals reach it, no child stays behind
 
 
 @app.command("sample")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -14,7 +15,7 @@ from ragviz.core.addresses import secrets_of
 from ragviz.core.errors import UsageError
 
 TYPED = "RAGVIZ_TYPED"
-"""Variable that lists the variables whose values were typed on the settings page, for this process and its jobs."""
+"""Variable of a job's process: the variables whose values its person typed on the settings page."""
 
 
 def _login() -> str:
@@ -146,24 +147,26 @@ class Settings(BaseModel):
         return self.openai_api_key is not None or self.openai_base_url is not None
 
 
-def settings() -> Settings:
-    """Read the settings from the environment now.
+def settings(typed: Mapping[str, str] | None = None) -> Settings:
+    """Read the settings from the environment now, with those that a person `typed` on the settings page in their place.
 
-    For variables typed on the settings page, what files hold does not count: a key in a file is sent to the address
-    that was configured with it, never to one that was typed.
+    `typed` are values of variables, "" for the default: for these, neither the environment nor a file counts, so that a
+    key there is sent to the address that was configured with it, never to one that was typed. In a job's process they
+    are in the environment.
 
     Raises:
         UsageError: a variable has a value that cannot be used; names the variable, never shows a value.
 
     """
-    typed = {alias for alias in os.environ.get(TYPED, "").split(",") if alias}
-    values = {
-        str(field.alias): os.environ.get(str(field.alias)) or field.get_default(call_default_factory=True)
+    if typed is None:
+        typed = {alias: os.environ.get(alias, "") for alias in os.environ.get(TYPED, "").split(",") if alias}
+    given = {
+        str(field.alias): typed[str(field.alias)] or field.get_default(call_default_factory=True)
         for field in Settings.model_fields.values()
         if field.alias in typed
     }
     try:
-        return Settings(**values)
+        return Settings(**given)
     except ValidationError as error:
         wrong = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors(include_input=False))
         raise UsageError(f"Settings cannot be used: {wrong}. Correct the variable, or unset it.") from None

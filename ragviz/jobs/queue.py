@@ -15,13 +15,15 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
 from ragviz.core import processes
 from ragviz.core.configuration import Run
-from ragviz.core.errors import StorageError, UsageError
+from ragviz.core.errors import RagvizError, StorageError, UsageError
 from ragviz.core.job import ACTIVE as ACTIVE
 from ragviz.core.job import Job, NewJob
 from ragviz.core.settings import TYPED
@@ -85,6 +87,10 @@ def submit_once(workspace: Workspace, new: NewJob, press: Press | None = None) -
     return (_started(workspace, job) if is_new else job), is_new
 
 
+_typed: dict[str, Mapping[str, str]] = {}
+"""Settings that the persons typed whose jobs wait in this process, by the ids of the jobs: they are stored nowhere."""
+
+
 def _identity(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments that tell a job from another, as JSON gives them back; of an upload, its own name for it."""
     copies = ("folder", "files") if "upload" in arguments else ()  # a second press copies the files a second time
@@ -103,7 +109,11 @@ def _refuse_other_choices(name: str, arguments: Mapping[str, Any], active: Seque
 
 
 def place(workspace: Workspace, job: Job | NewJob, process: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Return where a job is to be done, as columns of its row; `process` is one that does it when its turn comes."""
+    """Return where a job is to be done, as columns of its row; `process` is one that does it when its turn comes.
+
+    One of a person who typed settings waits for this process, which holds them, to start it.
+    """
+    process = process or (processes.this_process() if workspace.typed else None)
     if process is None and _can_be_done_elsewhere(workspace, job):
         return dict(ANYWHERE)
     where = {"host": socket.gethostname(), "home": str(workspace.settings.home), "folder": str(workspace.opened_in)}
@@ -117,7 +127,8 @@ ANYWHERE = {"host": "", "home": "", "folder": "", "pid": None, "pid_started": No
 def _can_be_done_elsewhere(workspace: Workspace, job: Job | NewJob) -> bool:
     """Return whether a job needs nothing of this machine: no file, no local index, no setting that was typed here."""
     store, settings = workspace.store, workspace.settings
-    if not (KINDS[job.kind].queue and store.is_shared and settings.elasticsearch_url) or os.environ.get(TYPED):
+    typed = workspace.typed or os.environ.get(TYPED)
+    if typed or not (KINDS[job.kind].queue and store.is_shared and settings.elasticsearch_url):
         return False
     chosen = [job.arguments.get(name) or {} for name in ("config", "cut")]
     backends = [info.config.backend for info in store.indexes.all(job.corpus_id)]
@@ -147,6 +158,8 @@ def start(workspace: Workspace, job: Job) -> Job:
 
 
 def _started(workspace: Workspace, job: Job) -> Job:
+    if workspace.typed:
+        _typed[job.id] = workspace.typed
     start_waiting(workspace)
     now = workspace.store.jobs.get(job.id)
     if now.status == "queued" and not now.host:
@@ -161,25 +174,41 @@ def start_waiting(workspace: Workspace, most: int | None = None) -> list[subproc
 
     These are jobs of this home, and of RAGVIZ_QUEUES those that any machine may do. A process reads the environment of
     this one, including keys, and the `.env` of the folder that its job was submitted from, or this one runs in. It
-    outlives this one, and prints to `Workspace.log_of`.
+    outlives this one, and prints to `Workspace.log_of`. A process with the settings that a person typed starts none:
+    they are that person's own. Whoever started it looks again when it has ended.
     """
+    if os.environ.get(TYPED):
+        return []
     me, home = processes.this_process(), str(workspace.settings.home)
     mine = {"status": "starting", "host": me["host"], "home": home, "pid": me["pid"], "pid_started": me["started"]}
     started: list[subprocess.Popen[bytes]] = []
+
+    def may_start(job: Job) -> bool:
+        return job.id in _typed or (job.pid is None and job.home in (home, ""))
+
     while most is None or len(started) < most:
-        job = take(workspace, lambda each: each.pid is None and each.home in (home, ""), **mine)
+        job = take(workspace, may_start, **mine)
         if job is None:
             break
+        typed = _typed.pop(job.id, {})
         try:
-            process = _process(job, workspace)
+            process = _process(job, workspace, typed)
         except OSError as error:
             refused = database.explained(error) or f"No process could be started for a job ({error.strerror})."
             workspace.store.jobs.update(job.id, status="failed", error=str(refused), finished=time.time())
         else:
             workspace.store.jobs.note_process(job.id, process.pid, processes.start_of(process.pid))
-            threading.Thread(target=process.wait, daemon=True).start()  # no zombies while the starter lives
+            then = partial(_follow, workspace, process) if typed else process.wait  # no zombies while the starter lives
+            threading.Thread(target=then, daemon=True).start()
             started.append(process)
     return started
+
+
+def _follow(workspace: Workspace, process: subprocess.Popen[bytes]) -> None:
+    """Wait for the end of a process that starts no others, and start the next jobs."""
+    process.wait()
+    with suppress(RagvizError):  # whoever looks next starts them
+        start_waiting(workspace)
 
 
 def take(workspace: Workspace, wanted: Callable[[Job], bool], **values: Any) -> Job | None:
@@ -225,9 +254,15 @@ def places(workspace: Workspace) -> dict[str, int]:
     return {job.id: number for waiting in queues for number, job in enumerate(waiting, 1)}
 
 
-def _process(job: Job, workspace: Workspace) -> subprocess.Popen[bytes]:
+def _process(job: Job, workspace: Workspace, typed: Mapping[str, str]) -> subprocess.Popen[bytes]:
     log = workspace.log_of(job.id)
     log.parent.mkdir(parents=True, exist_ok=True)
+    environment = {name: value for name, value in os.environ.items() if name not in typed}
+    environment |= {name: value for name, value in typed.items() if value} | {
+        "RAGVIZ_HOME": str(workspace.settings.home)
+    }
+    if typed:
+        environment[TYPED] = ",".join(typed)
     with log.open("ab") as output:
         return subprocess.Popen(  # noqa: S603 - our own module, by id
             [sys.executable, "-P", "-m", "ragviz.jobs", job.id],
@@ -236,7 +271,7 @@ def _process(job: Job, workspace: Workspace) -> subprocess.Popen[bytes]:
             stderr=output,
             start_new_session=True,
             cwd=job.folder or workspace.opened_in,  # whose `.env` it reads
-            env=os.environ | {"RAGVIZ_HOME": str(workspace.settings.home)},
+            env=environment,
         )
 
 

@@ -20,6 +20,7 @@ from ragviz.core import addresses, processes
 from ragviz.core.errors import Cancelled, Deleted, RagvizError, UsageError
 from ragviz.core.job import Job, NewJob
 from ragviz.core.person import Person
+from ragviz.core.settings import TYPED
 from ragviz.core.stopping import SENTENCE, Progress, Stopping, following
 from ragviz.jobs import queue
 from ragviz.jobs.queue import kept, made_by, not_free, note_interrupted, refreshed
@@ -309,7 +310,7 @@ def main() -> None:
     except Exception:
         problem = _unsecret(traceback.format_exc(), workspace.settings.keys)
     with suppress(RagvizError):
-        if queue.places(workspace):
+        if queue.places(workspace) and not os.environ.get(TYPED):
             starter = [sys.executable, "-P", "-m", "ragviz.jobs"]
             subprocess.Popen(starter, stdin=subprocess.PIPE, start_new_session=True)  # noqa: S603 - our own module
     sys.exit(problem)

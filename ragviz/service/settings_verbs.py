@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ragviz import connections
+from ragviz.core.settings import settings
 from ragviz.models.requests import Prices
 from ragviz.service.access import verb
 from ragviz.workspace import Workspace
@@ -21,3 +24,11 @@ def test(workspace: Workspace, part: str) -> str:
 
 
 tried = verb("editor", "test a connection")(connections.tried)
+
+
+@verb("editor", "type settings")
+def type_settings(workspace: Workspace, held: dict[str, str], values: Mapping[str, str]) -> None:
+    """Put `values` of variables in place of those `held` for a person; UsageError when one cannot be used."""
+    settings(values)
+    held.clear()
+    held.update(values)

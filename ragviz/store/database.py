@@ -26,7 +26,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Engine
 
 from ragviz.core import addresses
-from ragviz.core.errors import RagvizError, ServiceError, StorageError, UsageError
+from ragviz.core.errors import RagvizError, Refused, ServiceError, StorageError, UsageError
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _REFUSED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR)
@@ -217,6 +217,29 @@ def _set_write_ahead(connection: sqlite3.Connection, file: Path) -> None:
         raise Undone(_locked(file)) from None
 
 
+def read_only(engine: Engine) -> Engine:
+    """Return an engine of the same database that writes nothing, whatever statement it is given."""
+    if engine.dialect.name == "postgresql":
+        return engine.execution_options(read_only=True, postgresql_readonly=True)
+    other = sa.create_engine(engine.url, hide_parameters=True, connect_args=_bounds(engine.url))
+    prepare(other)
+    sa.event.listen(other, "connect", lambda connection, _: connection.execute("PRAGMA query_only=ON"))
+    return other.execution_options(read_only=True)
+
+
+def may_write(engine: Engine) -> bool:
+    """Return whether the user of the database may change its tables: a role of PostgreSQL may have SELECT alone."""
+    if engine.dialect.name != "postgresql":
+        return True
+    with reading(engine) as connection:
+        return bool(connection.execute(sa.text("SELECT has_table_privilege('runs', 'INSERT')")).scalar())
+
+
+def is_read_only(engine: Engine) -> bool:
+    """Return whether an engine is one of `read_only`."""
+    return bool(engine.get_execution_options().get("read_only", False))
+
+
 # Transactions
 
 
@@ -248,8 +271,11 @@ def writing(engine: Engine) -> Iterator[Connection]:
     Raises:
         Undone: nothing was committed, and it may be retried.
         ServiceError: the database refuses, with the reason; nothing was committed.
+        Refused: it is open for reading only.
 
     """
+    if is_read_only(engine):
+        raise Refused(f"The database {shown(engine)} is open here for reading only: nothing was changed.")
     receipt = None
     try:
         with engine.connect().execution_options(writes=True) as connection, connection.begin():

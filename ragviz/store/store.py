@@ -92,6 +92,10 @@ class Store:
         numbers = {row.owner_id: row.number for row in rows}
         return tuple(numbers.get(owner_id, 0) for owner_id in owner_ids)
 
+    def read_only(self) -> Store:
+        """Return the same database, open for reading only: what is computed is not cached, all else raises Refused."""
+        return Store(database.read_only(self._engine))
+
     @repeated
     def touch(self, owner_id: str) -> None:
         """Count a change that was made elsewhere (in the cache, in a file) like one of the store's own."""
@@ -131,6 +135,8 @@ def open_store(url: str) -> Store:
     database.prepare(engine)
     database.retried(partial(upgrade, engine), database.AT_FIRST)
     store = Store(engine)
+    if not database.may_write(engine):
+        return store.read_only()
     try:
         store.evidence.settle_all()
     except ServiceError as error:  # reading must work without the right to write

@@ -46,7 +46,9 @@ class StoredCache(Repository):
         return {row.key for row in self._transactions.rows_of(query, table.key, keys)}
 
     def put_many(self, items: Mapping[str, bytes]) -> None:
-        """Store `items`; existing keys are overwritten."""
+        """Store `items`; existing keys are overwritten. A store for reading only forgets them."""
+        if self._transactions.read_only:
+            return
         self._transactions.upsert(schema.cache, [{"kind": self._kind, "key": k, "value": v} for k, v in items.items()])
 
 

@@ -273,8 +273,11 @@ class StoredSets(NamedRecords[QuestionSet]):
     def put_fact(self, set_id: str, name: str, value: Any, *, counted: bool = True) -> None:
         """Store what belongs to a question set as JSON, in place of an earlier value of this name; None removes it.
 
-        `counted` makes it a change of the set, so that pages that show it are drawn anew.
+        `counted` makes it a change of the set, so that pages that show it are drawn anew; what is not is only computed,
+        and a store for reading only forgets it.
         """
+        if self._transactions.read_only and not counted:
+            return
         with self._transactions.writing() as connection:
             if counted:
                 count_change(connection, set_id)

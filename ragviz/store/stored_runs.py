@@ -181,6 +181,8 @@ class StoredRuns(NamedRecords[Run]):
             Deleted: there is no such run (any more).
 
         """
+        if self._transactions.read_only:
+            return
         row = {"run_id": run_id, "revision": revision, "version": version, "body": body, "overview": overview}
         with self._transactions.writing() as connection:
             require(connection, run_id, "run")

@@ -18,7 +18,7 @@ from sqlalchemy.engine import Connection, Engine, Row
 from ragviz.core.errors import Deleted, NotFoundError, UsageError
 from ragviz.core.question import Split
 from ragviz.core.question_set import Edit
-from ragviz.store import schema
+from ragviz.store import database, schema
 from ragviz.store.database import reading, repeated, writing
 from ragviz.store.schema import record
 from ragviz.text.untrusted import storable
@@ -61,6 +61,7 @@ class Transactions:
         # A thread that waits here is woken at once, where SQLite would look again and again, more and more rarely.
         self._turns = self._turn if engine.dialect.name == "sqlite" else nullcontext()
         self._joint: deque[_Joint] = deque()
+        self.read_only = database.is_read_only(engine)
 
     @repeated
     def rows(

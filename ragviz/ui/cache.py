@@ -23,6 +23,7 @@ from ragviz.analysis.sides import Column
 from ragviz.core.configuration import IndexInfo, Run
 from ragviz.core.document import Corpus
 from ragviz.core.experiment import Experiment
+from ragviz.core.person import Person
 from ragviz.core.question import Question
 from ragviz.core.question_set import QuestionSet
 from ragviz.core.ranking import Retrieved
@@ -41,14 +42,48 @@ from ragviz.runs import (
 from ragviz.runs.overviews import Overview
 from ragviz.store.schema import StoredQuestion
 from ragviz.text.former_documents import UNKNOWN
+from ragviz.ui import gate
 from ragviz.workspace import Workspace, open_workspace
 
 
 @st.cache_resource(show_spinner=False)
-def workspace() -> Workspace:
+def machine() -> Workspace:
     """Open what the environment configures, once for all sessions of this server."""
     os.umask(0o077)  # files are readable by this user only
     return open_workspace()
+
+
+def workspace() -> Workspace:
+    """Return what the person of this session works with.
+
+    Raises:
+        UsageError: nobody is signed in, where somebody has to be.
+
+    """
+    opened = machine()
+    person = gate.signed_in() or opened.person
+    typed = typed_by(person)
+    if person == opened.person and not typed:
+        return opened
+    return _of_person(opened, str(opened.settings.home), person, tuple(typed.items()))
+
+
+@st.cache_resource(show_spinner=False, max_entries=64)
+def _of_person(_opened: Workspace, home: str, person: Person, typed: tuple[tuple[str, str], ...]) -> Workspace:
+    return _opened.acting(person, dict(typed))
+
+
+@st.cache_resource(show_spinner=False)
+def _typed() -> dict[str, dict[str, str]]:
+    return {}
+
+
+def typed_by(person: Person) -> dict[str, str]:
+    """Return the settings that a person typed, as values of variables, to be changed in place.
+
+    Without a sign-in all who use this server are one person. They live as long as the server.
+    """
+    return _typed().setdefault(person.name, {})
 
 
 class State(NamedTuple):

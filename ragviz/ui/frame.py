@@ -14,7 +14,7 @@ from ragviz.core.document import Corpus
 from ragviz.core.errors import RagvizError
 from ragviz.core.installation import dashboard_folder
 from ragviz.text.markup import STYLE, plain
-from ragviz.ui import address, cache, job_panel, presentation, unsaved
+from ragviz.ui import address, cache, gate, job_panel, presentation, unsaved
 from ragviz.ui.address import FRAMED, REMEMBERED, WARN_AGAIN, WARNED
 from ragviz.ui.kit import heading, notices
 from ragviz.workspace import Workspace
@@ -42,6 +42,7 @@ UNLISTED = {"inspect": ("Case", "manage_search"), "experiment": ("Experiment", "
 FITS = 27
 """Letters of a name that fit into the sidebar; the browser cuts the end of a longer one."""
 _CORPUS = "corpus"  # session state: the corpus that is picked
+_PERSON = "acts"  # session state: the name of the person whose session this is
 _TITLE = "page-title"  # session state: the title of the requested page
 
 
@@ -81,14 +82,18 @@ def begin() -> Workspace:
     asks = "event => event.preventDefault()" if unsaved.is_any() else "null"
     st.html(f"<script>{_ONE_ENTRY}window.onbeforeunload = {asks};</script>", unsafe_allow_javascript=True)
     try:
-        sidebar(cache.workspace().store.corpora.all())
+        workspace = cache.workspace()
+        if st.session_state.setdefault(_PERSON, workspace.person.name) != workspace.person.name:
+            st.session_state.clear()  # another person has taken over this session
+            st.rerun()
+        sidebar(workspace.store.corpora.all())
     except RagvizError as error:
         st.error(plain(str(error)))
         st.stop()
     if presentation.on():
         presentation.draw(current_corpus())
-    logs.of_thread(person=cache.workspace().person.name)
-    return cache.workspace()
+    logs.of_thread(person=workspace.person.name)
+    return workspace
 
 
 def _register() -> Any:
@@ -219,6 +224,11 @@ def sidebar(corpora: Sequence[Corpus]) -> None:
                         path, label=title, icon=material, query_params=address.query_of(page, {}), width="stretch"
                     )
         presentation.entry(picked)
+        if gate.access() is not None:
+            person = cache.workspace().person
+            st.caption(f"{plain(person.name)}, {person.role}")
+            if st.user.get("is_logged_in"):
+                st.button("Sign out", on_click=st.logout, type="tertiary", key="sign-out")
     st.session_state[_CORPUS] = picked
 
 

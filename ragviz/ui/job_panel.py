@@ -182,7 +182,7 @@ def _ending(job: Job) -> str:
 
 def _draw_jobs(corpus_id: str) -> None:
     with notices.errors_shown():  # the fragment is also run by itself, not only with the page
-        queue.start_waiting(cache.workspace())
+        queue.start_waiting(cache.machine())
         _draw_recent(queue.listed(cache.workspace(), 50), corpus_id)
 
 

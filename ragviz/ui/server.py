@@ -1,7 +1,7 @@
 """What the dashboard's server does with a request before Streamlit has it: foreign ones are refused, polls kept apart.
 
-The dashboard has no sign-in, so whoever can open its socket can change the model endpoint in Settings. A page of the
-web can make a browser do that: by a name that resolves to 127.0.0.1 (DNS rebinding: a foreign Host), from another
+Without a sign-in, whoever can open the dashboard's socket can do all that it does. A page of the web can make a browser
+do that: by a name that resolves to 127.0.0.1 (DNS rebinding: a foreign Host), from another
 origin (a foreign Origin, other ports of localhost among them), or by framing the dashboard (clickjacking).
 
 Streamlit 1.67 runs a poll (an automatic rerun of a fragment) and a click that follows it in two threads of one session,
@@ -12,13 +12,16 @@ before it heard of a change of page is run for the page that was left, and the b
 from __future__ import annotations
 
 import asyncio
+import os
 import re
+import sys
 from collections.abc import Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ragviz.core.errors import UsageError
 from ragviz.core.settings import settings
+from ragviz.ui import gate
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -28,6 +31,10 @@ LOCAL_HOSTS = frozenset({"127.0.0.1", "localhost", "::1"})
 """Names of this machine, always allowed."""
 ALLOWED_HOSTS = "RAGVIZ_ALLOWED_HOSTS"
 """Variable with more allowed names, separated by commas, such as the name of a proxy."""
+NO_SIGN_IN = "RAGVIZ_NO_SIGN_IN"
+"""Variable that has to be "yes" where an address of other machines is served without a sign-in."""
+FORWARDED = "FORWARDED_ALLOW_IPS"
+"""Variable with the addresses whose X-Forwarded-For the server takes for the sender's address: "none" for none."""
 FRAMING = ((b"content-security-policy", b"frame-ancestors 'none'"), (b"x-frame-options", b"DENY"))
 _BEGINS_WITHIN = 2.0
 """Seconds in which a poll begins; what a person does waits no longer for it."""
@@ -89,6 +96,29 @@ class Guard:
             return ""
         return (
             f"The origin {origin[:100]!r} is not this dashboard's own, {host[:100]!r}: a proxy must hand the Host on."
+        )
+
+
+def begin() -> None:
+    """Check, before anything is served, that it is served to those it may be served to; exit with a sentence if not.
+
+    Without a sign-in, others are served only where both the address to listen on and `NO_SIGN_IN` say so.
+    """
+    from streamlit import config
+
+    try:
+        allowed = gate.access()
+    except UsageError as error:
+        sys.exit(str(error))
+    if allowed is not None:
+        if allowed.header and os.environ.get(FORWARDED) != "none":  # else whoever is on this machine is any proxy
+            sys.exit(f"A proxy's header is believed by its address: set {FORWARDED}=none, or start with `ragviz app`.")
+        return
+    address = config.get_option("server.address")
+    if address not in LOCAL_HOSTS and os.environ.get(NO_SIGN_IN) != "yes":
+        sys.exit(
+            f"The dashboard has no sign-in, and all who reach {address or 'this machine'} could use it: configure one "
+            f"(docs/operate.md), listen on 127.0.0.1, or set {NO_SIGN_IN}=yes as well to serve it to everybody."
         )
 
 

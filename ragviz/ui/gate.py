@@ -1,0 +1,315 @@
+"""The door of the dashboard: nothing of it is served to whoever is not signed in, where sign-in is configured.
+
+Streamlit's routes do the sign-in by OpenID Connect and keep it in a signed cookie. The gate stands before all others of
+its routes (pages, media, downloads, uploads, the socket) and believes nothing but that cookie, or a listed proxy's
+header. It hands each socket a ticket, by which the pages know whose it is; the role is looked up at every action.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import html
+import json
+import secrets
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from http.cookies import CookieError, SimpleCookie
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ragviz.core import sign_in
+from ragviz.core.errors import RagvizError, UsageError
+from ragviz.core.person import Person
+from ragviz.core.settings import settings
+from ragviz.core.sign_in import Access
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+TICKET = "x-ragviz-ticket"
+"""Header with the ticket of a socket, which the gate sets, and takes off whatever comes from outside."""
+SIGN_IN = "/sign-in"
+OPEN = ("/auth/login", "/auth/logout", "/oauth2callback", "/_stcore/health")
+"""Streamlit's routes that are served to everybody: they show nothing of the dashboard."""
+SIGNED_OUT = "signed-out"
+"""Kind of the store's cache that holds the keys of the sign-ins that were ended."""
+_LOOKED_AT = 1.0
+"""Seconds in which a sign-in is not looked up again among those that another process has ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class SignedIn:
+    """What is known of who sent a request: claims of the provider, or the name that a proxy gives."""
+
+    claims: Mapping[str, Any]
+    name: str = ""
+    key: str = ""
+    """Of a sign-in by cookie, by which it is ended."""
+    until: float = float("inf")
+
+
+# What the secrets file says
+
+
+def files() -> list[Path]:
+    """Return the secrets files: that of the home, else those that Streamlit reads."""
+    own = settings().home / "secrets.toml"
+    if own.exists():
+        return [own]
+    from streamlit import config
+
+    return [Path(each) for each in config.get_option("secrets.files")]
+
+
+_known: tuple[object, Access | None] = (None, None)  # state of the files when they were read, and what they said
+
+
+def access() -> Access | None:
+    """Return who may sign in now; None where nobody has to. A changed file is read again.
+
+    Raises:
+        UsageError: the file cannot be used; or it asks for no sign-in any more, which takes a restart.
+
+    """
+    global _known
+    state = [(file, file.stat().st_mtime_ns) for file in files() if file.exists()]
+    before = _known[1]
+    if state != _known[0]:
+        now = sign_in.read(file for file, _ in state)
+        if now is None and before is not None:
+            raise UsageError("The secrets file asks for no sign-in any more: restart the server to serve without.")
+        _known = (state, now)
+    return _known[1]
+
+
+def home_secrets() -> dict[str, Any] | None:
+    """Return what the secrets file of the home says, for Streamlit, which does not look there; None without one."""
+    import tomllib
+
+    own = settings().home / "secrets.toml"
+    return tomllib.loads(own.read_text(encoding="utf-8")) if own.exists() else None
+
+
+# Who acts
+
+_tickets: dict[str, SignedIn] = {}  # of the sockets that are open
+
+
+def signed_in() -> Person | None:
+    """Return who is signed in at the socket of this session; None where nobody has to be.
+
+    Raises:
+        UsageError: nobody is, or has no role any more.
+
+    """
+    import streamlit as st
+
+    allowed = access()
+    if allowed is None:
+        return None
+    held = _tickets.get(st.context.headers.get(TICKET, ""))
+    person = _person(allowed, held) if held is not None and held.until > time.time() else None
+    if person is None:
+        raise UsageError("Nobody is signed in here: load the page again.")
+    return person
+
+
+def _person(allowed: Access, who: SignedIn) -> Person | None:
+    return allowed.by_proxy(who.name) if who.name else allowed.person(who.claims)
+
+
+class Gate:
+    """ASGI middleware that serves nothing to whoever is not signed in, where that is configured."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        """Wrap `app`."""
+        self._app = app
+        self._ended: dict[str, float] = {}  # key of a sign-in that was ended → now
+        self._seen: dict[str, float] = {}  # key of one that was not → when that was looked up
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, show the sign-in, or refuse it."""
+        if scope["type"] not in ("http", "websocket"):
+            await self._app(scope, receive, send)
+            return
+        try:
+            allowed = access()
+        except RagvizError as error:
+            await _answer(scope, send, 503, str(error))
+            return
+        if allowed is None:
+            await self._app(scope, receive, send)
+            return
+        scope = {**scope, "headers": [pair for pair in scope["headers"] if pair[0].lower() != TICKET.encode()]}
+        who = self._who(scope, allowed)
+        if isinstance(who, str):
+            await _answer(scope, send, 403, who)
+        elif scope["type"] == "websocket":
+            await self._socket(scope, receive, send, who)
+        else:
+            await self._request(scope, receive, send, allowed, who)
+
+    async def _request(self, scope: Scope, receive: Receive, send: Send, allowed: Access, who: SignedIn | None) -> None:
+        path = scope["path"].removeprefix(_base())
+        if path == "/auth/logout" and who is not None and who.key:
+            await self._end(who)
+        if path in OPEN:
+            await self._app(scope, receive, send)
+        elif path == SIGN_IN and allowed.oidc:
+            await _redirect(send, f"{_base()}/auth/login?provider={_provider()}")
+        elif who is None or not await self._holds(who):
+            await _answer(scope, send, 401, "", allowed)
+        elif (person := _person(allowed, who)) is None:
+            name = who.name or str(who.claims.get("email") or who.claims.get("sub") or "")
+            await _answer(scope, send, 403, f"{name[:200]} may not use this dashboard. Ask {allowed.ask}.")
+        elif scope["method"] not in ("GET", "HEAD", "OPTIONS") and not person.may("editor"):
+            await _answer(scope, send, 403, f"{person.name} is a viewer here, and sends nothing. Ask {allowed.ask}.")
+        else:
+            await self._app(scope, receive, send)
+
+    async def _socket(self, scope: Scope, receive: Receive, send: Send, who: SignedIn | None) -> None:
+        """Serve a socket as long as the sign-in holds: a message that comes after its end is not read."""
+
+        async def holds() -> bool:
+            allowed = access()
+            return (
+                who is not None and allowed is not None and await self._holds(who) and _person(allowed, who) is not None
+            )
+
+        async def receive_while_signed_in() -> Message:
+            message = await receive()
+            if message["type"] == "websocket.receive" and not await _or_not(holds):
+                await send({"type": "websocket.close", "code": 1008, "reason": "Signed out."})
+                return {"type": "websocket.disconnect", "code": 1008}
+            return message
+
+        if who is None or not await _or_not(holds):
+            await send({"type": "websocket.close", "code": 1008, "reason": "Nobody is signed in."})
+            return
+        ticket = secrets.token_urlsafe(32)
+        _tickets[ticket] = who
+        headers = [*scope["headers"], (TICKET.encode(), ticket.encode())]
+        try:
+            await self._app({**scope, "headers": headers}, receive_while_signed_in, send)
+        finally:
+            del _tickets[ticket]
+
+    def _who(self, scope: Scope, allowed: Access) -> SignedIn | str | None:
+        """Return who sent a request, None when it does not say; or why it is refused: a header from no proxy."""
+        headers = {name.lower(): value.decode("latin-1") for name, value in scope["headers"]}
+        named = headers.get(allowed.header.lower().encode(), "") if allowed.header else ""
+        if named and not allowed.trusts((scope.get("client") or ("",))[0]):
+            return f"The header {allowed.header} is believed of the listed proxies alone."
+        if named:
+            return SignedIn({}, named)
+        return _of_cookie(headers.get(b"cookie", ""), allowed) if allowed.oidc else None
+
+    async def _holds(self, who: SignedIn) -> bool:
+        """Return whether a sign-in has not ended: by time, or because somebody signed out, here or elsewhere."""
+        now = time.time()
+        if who.key in self._ended or who.until <= now:
+            return False
+        if who.key and now - self._seen.get(who.key, 0) > _LOOKED_AT:
+            if await asyncio.to_thread(lambda: _signed_out().held([who.key])):
+                self._ended[who.key] = now
+                return False
+            self._seen[who.key] = now
+        return True
+
+    async def _end(self, who: SignedIn) -> None:
+        self._ended[who.key] = time.time()
+        await asyncio.to_thread(lambda: _signed_out().put_many({who.key: b"1"}))
+
+
+async def _or_not(holds: Callable[[], Awaitable[bool]]) -> bool:
+    """Return False where it cannot be told, because the secrets file or the store cannot be read."""
+    try:
+        return await holds()
+    except RagvizError:
+        return False
+
+
+def _signed_out() -> Any:
+    from ragviz.ui import cache
+
+    return cache.machine().store.cache(SIGNED_OUT)
+
+
+def _of_cookie(header: str, allowed: Access) -> SignedIn | None:
+    """Return the sign-in of Streamlit's cookie; None without one, or for one that is forged, too old, of elsewhere."""
+    from streamlit.auth_util import get_cookie_with_chunks, get_origin_from_redirect_uri
+    from streamlit.web.server.server_util import get_cookie_secret
+    from streamlit.web.server.starlette.starlette_app_utils import decode_signed_value
+    from streamlit.web.server.starlette.starlette_server_config import USER_COOKIE_NAME
+
+    try:
+        cookies = {name: each.value for name, each in SimpleCookie(header).items()}
+    except CookieError:
+        return None
+    days = allowed.hours / 24
+
+    def one(name: str) -> bytes | None:
+        return decode_signed_value(get_cookie_secret(), name, cookies.get(name, "").encode("latin-1"), days)
+
+    value = get_cookie_with_chunks(one, USER_COOKIE_NAME)
+    if value is None:
+        return None
+    claims = json.loads(value)
+    if claims.get("is_logged_in") is not True or claims.get("origin") != get_origin_from_redirect_uri():
+        return None
+    signed = cookies[USER_COOKIE_NAME]
+    until = _signed_at(signed) + 3600 * allowed.hours
+    return SignedIn(claims, "", hashlib.sha256(signed.encode()).hexdigest(), until)
+
+
+def _signed_at(value: str) -> float:
+    """Return when a cookie was signed, in seconds since 1970."""
+    from itsdangerous import URLSafeTimedSerializer
+    from streamlit.web.server.server_util import get_cookie_secret
+    from streamlit.web.server.starlette.starlette_server_config import USER_COOKIE_NAME
+
+    serializer = URLSafeTimedSerializer(get_cookie_secret(), salt=USER_COOKIE_NAME)
+    return float(serializer.loads(value, return_timestamp=True)[1].timestamp())
+
+
+def _provider() -> str:
+    from streamlit.auth_util import encode_provider_token
+
+    return encode_provider_token("default")
+
+
+def _base() -> str:
+    from streamlit import config
+
+    path = str(config.get_option("server.baseUrlPath") or "").strip("/")
+    return f"/{path}" if path else ""
+
+
+async def _redirect(send: Send, to: str) -> None:
+    await send({"type": "http.response.start", "status": 302, "headers": [(b"location", to.encode())]})
+    await send({"type": "http.response.body", "body": b""})
+
+
+_PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>ragviz</title>
+<style>body {{ font: 1rem/1.5 system-ui, sans-serif; max-width: 32rem; margin: 20vh auto; padding: 0 1.5rem;
+  color-scheme: light dark; }} a {{ display: inline-block; padding: .4rem 1rem; border-radius: 6px; color: #fff;
+  background: #0072B2; text-decoration: none; }}</style>
+<h1>ragviz</h1><p>{words}</p>{link}</html>"""
+
+
+async def _answer(scope: Scope, send: Send, status: int, words: str, sign_in_at: Access | None = None) -> None:
+    """Answer with a page of a sentence; with `sign_in_at`, one that leads to the sign-in."""
+    if scope["type"] == "websocket":
+        await send({"type": "websocket.close", "code": 1008, "reason": words[:120]})
+        return
+    link = f'<a href="{_base()}/auth/logout">Sign out</a>' if status == 403 else ""
+    if sign_in_at is not None:
+        oidc = sign_in_at.oidc
+        words = "Sign in to see this dashboard." if oidc else "Come through the proxy that signs you in."
+        link = f'<a href="{_base()}{SIGN_IN}">Sign in</a>' if oidc else ""
+    body = _PAGE.format(words=html.escape(words), link=link).encode()
+    headers = [(b"content-type", b"text/html; charset=utf-8"), (b"cache-control", b"no-store")]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

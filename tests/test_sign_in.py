@@ -1,0 +1,252 @@
+"""Sign-in: a real dashboard and a real provider of OpenID Connect on loopback; who attacks it gets nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from streamlit.web.server.starlette.starlette_app_utils import create_signed_value
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.sync.client import ClientConnection, connect
+
+from ragviz.core.errors import UsageError
+from ragviz.core.sign_in import read
+from tests.oidc_provider import Provider
+from tests.test_browser import Server, free_port, serving
+
+ACCESS = """
+viewers = ["@example.org"]
+editors = ["ed@example.org", "rag-team"]
+admins = ["root@example.org"]
+claim = "realm.groups"
+"""
+USER = "_streamlit_user"
+SECRET = "0123456789abcdef" * 2
+
+
+@pytest.fixture(scope="module")
+def provider() -> Iterator[Provider]:
+    with Provider() as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def dashboard(provider: Provider, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    folder = tmp_path_factory.mktemp("sign-in")
+    (folder / "home").mkdir()
+    (folder / "home" / "secrets.toml").write_text(provider.secrets(ACCESS))
+    with serving(folder) as started:
+        yield started
+
+
+@contextmanager
+def signed_in(dashboard: Server, provider: Provider, **claims: Any) -> Iterator[httpx.Client]:
+    """A browser, as far as HTTP goes, in which somebody has gone through the sign-in."""
+    provider.person = claims
+    with httpx.Client(base_url=dashboard.url, follow_redirects=True, timeout=30) as client:
+        client.get("/sign-in")
+        yield client
+
+
+def cookies(client: httpx.Client) -> dict[str, str]:
+    return {"Cookie": "; ".join(f"{name}={value}" for name, value in client.cookies.items())}
+
+
+def socket_of(dashboard: Server, headers: Mapping[str, str]) -> ClientConnection:
+    address = dashboard.url.replace("http", "ws") + "/_stcore/stream"
+    return connect(address, additional_headers=headers, subprotocols=["streamlit"], origin=dashboard.url)
+
+
+def is_closed(connection: ClientConnection) -> bool:
+    """Whether a message that is sent now ends the connection instead of being read."""
+    connection.send(b"")
+    try:
+        while True:
+            connection.recv(timeout=3)
+    except ConnectionClosed as closed:
+        return closed.rcvd is not None and closed.rcvd.code == 1008
+    except TimeoutError:
+        return False
+
+
+PATHS = (
+    "/",
+    "/home",
+    "/settings?x=1",
+    "/media/a.csv",
+    "/_stcore/host-config",
+    "/_stcore/metrics",
+    "/static/js/index.js",
+)
+
+
+def test_nothing_is_served_before_the_sign_in(dashboard):
+    for path in PATHS:
+        answer = httpx.get(dashboard.url + path)
+        assert (answer.status_code, "Sign in to see this dashboard." in answer.text) == (401, True)
+    assert httpx.put(f"{dashboard.url}/_stcore/upload_file/a/b").status_code == 401
+    with pytest.raises(InvalidStatus, match="403"):
+        socket_of(dashboard, {})
+
+
+@pytest.mark.parametrize(
+    ("claims", "status"),
+    [
+        ({"email": "ann@example.org"}, 200),
+        ({"email": "ann@evil.org"}, 403),
+        ({"email": "ann@evil-example.org"}, 403),
+        ({"email": "ann@example.org", "email_verified": False}, 403),
+        ({"email": "ann@evil.org", "realm": {"groups": ["rag-team"]}}, 200),
+        ({"email": "ann@evil.org", "realm": {"groups": ["@example.org", "root@example.org"]}}, 403),
+        ({"email": "ann@evil.org", "sub": "root@example.org"}, 403),
+    ],
+)
+def test_who_is_let_in(dashboard, provider, claims, status):
+    with signed_in(dashboard, provider, **claims) as client:
+        answer = client.get("/home")
+        assert answer.status_code == status
+        assert status == 200 or "may not use this dashboard. Ask root@example.org." in answer.text
+        if status == 403:
+            with pytest.raises(InvalidStatus, match="403"):
+                socket_of(dashboard, cookies(client))
+
+
+def test_a_viewer_sends_nothing(dashboard, provider):
+    with signed_in(dashboard, provider, email="ann@example.org") as client:
+        answer = client.put("/_stcore/upload_file/a/b")
+        assert (answer.status_code, "is a viewer here" in answer.text) == (403, True)
+    with signed_in(dashboard, provider, email="ed@example.org") as client:
+        assert "is a viewer here" not in client.put("/_stcore/upload_file/a/b").text
+
+
+def forged(secret: str, **changed: Any) -> str:
+    origin = changed.pop("origin")
+    claims = {"email": "root@example.org", "is_logged_in": True, "origin": origin, "provider": "default"} | changed
+    return create_signed_value(secret, USER, json.dumps(claims)).decode()
+
+
+def test_a_forged_cookie_is_none(dashboard, provider, monkeypatch):
+    right = forged(SECRET, origin=dashboard.url)
+    assert httpx.get(f"{dashboard.url}/home", cookies={USER: right}).status_code == 200, "the test forges well"
+    with monkeypatch.context() as patched:
+        patched.setattr(time, "time", lambda now=time.time: now() - 12 * 3600 - 5)
+        too_old = forged(SECRET, origin=dashboard.url)
+    wrong = [
+        forged("another secret of the same length", origin=dashboard.url), right[:-2] + "AA", right.swapcase(), "x",
+        forged(SECRET, origin="https://other.example"), forged(SECRET, origin=dashboard.url, is_logged_in=False),
+        forged(SECRET, origin=dashboard.url, is_logged_in="yes"), too_old, '"', "",
+    ]  # fmt: skip
+    for value in wrong:
+        assert httpx.get(f"{dashboard.url}/home", headers={"Cookie": f"{USER}={value}"}).status_code == 401
+        with pytest.raises(InvalidStatus, match="403"):
+            socket_of(dashboard, {"Cookie": f"{USER}={value}"})
+
+
+def test_a_message_after_the_sign_out_is_not_read(dashboard, provider):
+    with signed_in(dashboard, provider, email="ed@example.org") as client:
+        kept = cookies(client)
+        with socket_of(dashboard, kept) as one, socket_of(dashboard, kept) as other:
+            assert client.get("/auth/logout").status_code == 401
+            assert is_closed(one)
+            assert is_closed(other)
+        assert httpx.get(f"{dashboard.url}/home", headers=kept).status_code == 401, (
+            "a copy of the cookie is worth nothing"
+        )
+    with signed_in(dashboard, provider, email="ed@example.org") as again:
+        assert again.get("/home").status_code == 200
+
+
+def test_a_role_counts_as_it_is_now(dashboard, provider):
+    file = dashboard.home / "secrets.toml"
+    before = file.read_text()
+    with (
+        signed_in(dashboard, provider, email="ed@example.org") as client,
+        socket_of(dashboard, cookies(client)) as open_,
+    ):
+        try:
+            file.write_text(before.replace("@example.org", "@example.com"))
+            assert client.get("/home").status_code == 403
+            assert is_closed(open_)
+            file.write_text("[auth")
+            assert client.get("/home").status_code == 503, "a broken file lets nobody in"
+            file.write_text("")
+            assert client.get("/home").status_code == 503, "an emptied one neither"
+        finally:
+            file.write_text(before)
+        assert client.get("/home").status_code == 200
+
+
+@pytest.mark.parametrize("proxies", ["127.0.0.0/8", "10.0.0.5"])
+def test_a_name_is_believed_of_a_listed_proxy_alone(proxies, tmp_path):
+    (tmp_path / "home").mkdir()
+    listed = f'[ragviz.access]\nviewers = ["ann"]\nheader = "X-Forwarded-User"\nproxies = ["{proxies}"]\n'
+    (tmp_path / "home" / "secrets.toml").write_text(listed)
+    with serving(tmp_path, FORWARDED_ALLOW_IPS="none") as dashboard:
+        trusted = proxies.startswith("127")
+        named = {"X-Forwarded-User": "Ann"}
+        assert httpx.get(f"{dashboard.url}/home").status_code == 401
+        assert httpx.get(f"{dashboard.url}/sign-in").status_code == 401
+        assert httpx.get(f"{dashboard.url}/home", headers=named).status_code == (200 if trusted else 403)
+        assert httpx.get(f"{dashboard.url}/home", headers={"X-Forwarded-User": "eve"}).status_code == 403
+        claimed = named | {"X-Forwarded-For": "10.0.0.5"}
+        assert httpx.get(f"{dashboard.url}/home", headers=claimed).status_code == (200 if trusted else 403)
+        if trusted:
+            with socket_of(dashboard, named):
+                pass
+        else:
+            with pytest.raises(InvalidStatus, match="403"):
+                socket_of(dashboard, claimed)
+
+
+def test_no_proxy_is_believed_where_a_header_may_forge_its_address(tmp_path):
+    (tmp_path / "home").mkdir()
+    listed = '[ragviz.access]\nviewers = ["ann"]\nheader = "X-Forwarded-User"\nproxies = ["10.0.0.5"]\n'
+    (tmp_path / "home" / "secrets.toml").write_text(listed)
+    with pytest.raises(AssertionError, match="set FORWARDED_ALLOW_IPS=none"), serving(tmp_path):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("text", "refusal"),
+    [
+        ("[auth]\n", "names nobody"),
+        ('[ragviz.access]\nviewers = ["@a.org"]\n', "of no use without"),
+        ('[ragviz.access]\nviewers = ["@a.org"]\nheader = "X"\n', "needs both"),
+        ('[ragviz.access]\nviewer = ["@a.org"]\n', "viewer: Extra inputs"),
+        ('[auth]\nclient_id = "a"\n[ragviz.access]\nviewers = ["@a.org"]\n', "lacks redirect_uri, cookie_secret"),
+        ("auth", "cannot be read"),
+    ],
+)
+def test_a_secrets_file_that_lets_in_nobody_or_anybody_is_refused(text, refusal, tmp_path):
+    file = tmp_path / "secrets.toml"
+    file.write_text(text)
+    with pytest.raises(UsageError, match=refusal):
+        read([file])
+
+
+def test_a_cookie_secret_that_can_be_guessed_is_refused(provider, tmp_path):
+    file = tmp_path / "secrets.toml"
+    file.write_text(provider.secrets(ACCESS).replace(SECRET, "xxx"))
+    with pytest.raises(UsageError, match="too easy to guess"):
+        read([file])
+    assert read([tmp_path / "missing.toml"]) is None
+
+
+def test_without_a_sign_in_another_address_is_served_only_when_told_twice(tmp_path):
+    command = [sys.executable, "-m", "ragviz", "app", "--port", str(free_port()), "--address", "0.0.0.0"]
+    env = {name: value for name, value in os.environ.items() if not name.startswith("STREAMLIT_")}
+    env |= {"RAGVIZ_HOME": str(tmp_path), "PYTHONPATH": str(Path(__file__).resolve().parent.parent)}
+    refused = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert refused.returncode != 0
+    assert "The dashboard has no sign-in, and all who reach 0.0.0.0 could use it" in refused.stdout + refused.stderr
+    with serving(tmp_path, STREAMLIT_SERVER_ADDRESS="0.0.0.0", RAGVIZ_NO_SIGN_IN="yes") as told_twice:
+        assert httpx.get(told_twice.url).status_code == 200
