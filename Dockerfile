@@ -19,5 +19,7 @@ ENV RAGVIZ_HOME=/data HF_HOME=/data/models
 VOLUME /data
 EXPOSE 8501
 HEALTHCHECK CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8501/_stcore/health')"]
-# All interfaces of the container; compose.yaml binds the port to 127.0.0.1 of the machine.
-CMD ["streamlit", "run", "app.py", "--server.address=0.0.0.0", "--server.headless=true"]
+# All interfaces of the container: needs a sign-in (/data/secrets.toml), or RAGVIZ_NO_SIGN_IN=yes as in compose.yaml, which
+# binds the port to 127.0.0.1 of the machine.
+ENV STREAMLIT_SERVER_HEADLESS=true
+CMD ["ragviz", "app", "--address", "0.0.0.0"]

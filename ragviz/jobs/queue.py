@@ -257,10 +257,7 @@ def places(workspace: Workspace) -> dict[str, int]:
 def _process(job: Job, workspace: Workspace, typed: Mapping[str, str]) -> subprocess.Popen[bytes]:
     log = workspace.log_of(job.id)
     log.parent.mkdir(parents=True, exist_ok=True)
-    environment = {name: value for name, value in os.environ.items() if name not in typed}
-    environment |= {name: value for name, value in typed.items() if value} | {
-        "RAGVIZ_HOME": str(workspace.settings.home)
-    }
+    environment = os.environ | dict(typed) | {"RAGVIZ_HOME": str(workspace.settings.home)}  # "" counts as not set
     if typed:
         environment[TYPED] = ",".join(typed)
     with log.open("ab") as output:

@@ -42,7 +42,7 @@ from ragviz.runs import (
 from ragviz.runs.overviews import Overview
 from ragviz.store.schema import StoredQuestion
 from ragviz.text.former_documents import UNKNOWN
-from ragviz.ui import gate
+from ragviz.ui import sign_ins
 from ragviz.workspace import Workspace, open_workspace
 
 
@@ -61,7 +61,7 @@ def workspace() -> Workspace:
 
     """
     opened = machine()
-    person = gate.signed_in() or opened.person
+    person = sign_ins.signed_in() or opened.person
     typed = typed_by(person)
     if person == opened.person and not typed:
         return opened

@@ -14,7 +14,7 @@ from ragviz.core.document import Corpus
 from ragviz.core.errors import RagvizError
 from ragviz.core.installation import dashboard_folder
 from ragviz.text.markup import STYLE, plain
-from ragviz.ui import address, cache, gate, job_panel, presentation, unsaved
+from ragviz.ui import address, cache, job_panel, presentation, sign_ins, unsaved
 from ragviz.ui.address import FRAMED, REMEMBERED, WARN_AGAIN, WARNED
 from ragviz.ui.kit import heading, notices
 from ragviz.workspace import Workspace
@@ -224,7 +224,7 @@ def sidebar(corpora: Sequence[Corpus]) -> None:
                         path, label=title, icon=material, query_params=address.query_of(page, {}), width="stretch"
                     )
         presentation.entry(picked)
-        if gate.access() is not None:
+        if sign_ins.access() is not None:
             person = cache.workspace().person
             st.caption(f"{plain(person.name)}, {person.role}")
             if st.user.get("is_logged_in"):

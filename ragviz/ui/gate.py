@@ -13,23 +13,18 @@ import html
 import json
 import secrets
 import time
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable
 from http.cookies import CookieError, SimpleCookie
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ragviz.core import sign_in
-from ragviz.core.errors import RagvizError, UsageError
-from ragviz.core.person import Person
-from ragviz.core.settings import settings
+from ragviz.core.errors import RagvizError
 from ragviz.core.sign_in import Access
+from ragviz.ui import cache
+from ragviz.ui.sign_ins import TICKET, SignedIn, access, person_of, tickets
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-TICKET = "x-ragviz-ticket"
-"""Header with the ticket of a socket, which the gate sets, and takes off whatever comes from outside."""
 SIGN_IN = "/sign-in"
 OPEN = ("/auth/login", "/auth/logout", "/oauth2callback", "/_stcore/health")
 """Streamlit's routes that are served to everybody: they show nothing of the dashboard."""
@@ -37,87 +32,6 @@ SIGNED_OUT = "signed-out"
 """Kind of the store's cache that holds the keys of the sign-ins that were ended."""
 _LOOKED_AT = 1.0
 """Seconds in which a sign-in is not looked up again among those that another process has ended."""
-
-
-@dataclass(frozen=True, slots=True)
-class SignedIn:
-    """What is known of who sent a request: claims of the provider, or the name that a proxy gives."""
-
-    claims: Mapping[str, Any]
-    name: str = ""
-    key: str = ""
-    """Of a sign-in by cookie, by which it is ended."""
-    until: float = float("inf")
-
-
-# What the secrets file says
-
-
-def files() -> list[Path]:
-    """Return the secrets files: that of the home, else those that Streamlit reads."""
-    own = settings().home / "secrets.toml"
-    if own.exists():
-        return [own]
-    from streamlit import config
-
-    return [Path(each) for each in config.get_option("secrets.files")]
-
-
-_known: tuple[object, Access | None] = (None, None)  # state of the files when they were read, and what they said
-
-
-def access() -> Access | None:
-    """Return who may sign in now; None where nobody has to. A changed file is read again.
-
-    Raises:
-        UsageError: the file cannot be used; or it asks for no sign-in any more, which takes a restart.
-
-    """
-    global _known
-    state = [(file, file.stat().st_mtime_ns) for file in files() if file.exists()]
-    before = _known[1]
-    if state != _known[0]:
-        now = sign_in.read(file for file, _ in state)
-        if now is None and before is not None:
-            raise UsageError("The secrets file asks for no sign-in any more: restart the server to serve without.")
-        _known = (state, now)
-    return _known[1]
-
-
-def home_secrets() -> dict[str, Any] | None:
-    """Return what the secrets file of the home says, for Streamlit, which does not look there; None without one."""
-    import tomllib
-
-    own = settings().home / "secrets.toml"
-    return tomllib.loads(own.read_text(encoding="utf-8")) if own.exists() else None
-
-
-# Who acts
-
-_tickets: dict[str, SignedIn] = {}  # of the sockets that are open
-
-
-def signed_in() -> Person | None:
-    """Return who is signed in at the socket of this session; None where nobody has to be.
-
-    Raises:
-        UsageError: nobody is, or has no role any more.
-
-    """
-    import streamlit as st
-
-    allowed = access()
-    if allowed is None:
-        return None
-    held = _tickets.get(st.context.headers.get(TICKET, ""))
-    person = _person(allowed, held) if held is not None and held.until > time.time() else None
-    if person is None:
-        raise UsageError("Nobody is signed in here: load the page again.")
-    return person
-
-
-def _person(allowed: Access, who: SignedIn) -> Person | None:
-    return allowed.by_proxy(who.name) if who.name else allowed.person(who.claims)
 
 
 class Gate:
@@ -161,7 +75,7 @@ class Gate:
             await _redirect(send, f"{_base()}/auth/login?provider={_provider()}")
         elif who is None or not await self._holds(who):
             await _answer(scope, send, 401, "", allowed)
-        elif (person := _person(allowed, who)) is None:
+        elif (person := person_of(allowed, who)) is None:
             name = who.name or str(who.claims.get("email") or who.claims.get("sub") or "")
             await _answer(scope, send, 403, f"{name[:200]} may not use this dashboard. Ask {allowed.ask}.")
         elif scope["method"] not in ("GET", "HEAD", "OPTIONS") and not person.may("editor"):
@@ -174,9 +88,8 @@ class Gate:
 
         async def holds() -> bool:
             allowed = access()
-            return (
-                who is not None and allowed is not None and await self._holds(who) and _person(allowed, who) is not None
-            )
+            known = who is not None and allowed is not None and person_of(allowed, who) is not None
+            return known and who is not None and await self._holds(who)
 
         async def receive_while_signed_in() -> Message:
             message = await receive()
@@ -189,12 +102,12 @@ class Gate:
             await send({"type": "websocket.close", "code": 1008, "reason": "Nobody is signed in."})
             return
         ticket = secrets.token_urlsafe(32)
-        _tickets[ticket] = who
+        tickets[ticket] = who
         headers = [*scope["headers"], (TICKET.encode(), ticket.encode())]
         try:
             await self._app({**scope, "headers": headers}, receive_while_signed_in, send)
         finally:
-            del _tickets[ticket]
+            del tickets[ticket]
 
     def _who(self, scope: Scope, allowed: Access) -> SignedIn | str | None:
         """Return who sent a request, None when it does not say; or why it is refused: a header from no proxy."""
@@ -232,8 +145,6 @@ async def _or_not(holds: Callable[[], Awaitable[bool]]) -> bool:
 
 
 def _signed_out() -> Any:
-    from ragviz.ui import cache
-
     return cache.machine().store.cache(SIGNED_OUT)
 
 

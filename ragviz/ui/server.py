@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from ragviz.core.errors import UsageError
 from ragviz.core.settings import settings
-from ragviz.ui import gate
+from ragviz.ui import sign_ins
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -107,7 +107,7 @@ def begin() -> None:
     from streamlit import config
 
     try:
-        allowed = gate.access()
+        allowed = sign_ins.access()
     except UsageError as error:
         sys.exit(str(error))
     if allowed is not None:
