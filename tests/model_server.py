@@ -439,13 +439,7 @@ def _ranking(prompt: str) -> dict[str, Any]:
 TRUTHS: dict[str, tuple[tuple[str, ...], str]] = {}
 """What the model knows of questions, by text: what has to stand in its passages, and the answer; of others it is read
 off their words. A question that needs nothing is known without documents. Tests fill it."""
-WRONG: dict[str, float] = {}
-"""Kind of fault → the share of questions that are written with it: "one passage" is enough where several were given."""
 _FUNCTION_WORDS = set(re.findall("[a-z]+", "which what when where whose does that with from have this will many there"))
-
-
-def _is_wrong(kind: str, prompt: str) -> bool:
-    return int(_hash(kind + prompt), 16) % 1000 < 1000 * WRONG.get(kind, 0.0)
 
 
 def _completion_of(before: str) -> str:
@@ -472,9 +466,8 @@ def _claimed(prompt: str) -> dict[str, Any]:
         {"passage": number, "quote": whole, "statement": f"{whole}."}
         for number, (_, _, whole) in enumerate(facts, start=1)  # type: ignore[misc]
     ]
-    shown = facts[:1] if len(facts) > 1 and _is_wrong("one passage", prompt) else facts
-    question = " ".join(_completion_of(fact[0]) for fact in shown if fact)
-    answer = "; ".join(fact[1] for fact in shown if fact)
+    question = " ".join(_completion_of(fact[0]) for fact in facts if fact)
+    answer = "; ".join(fact[1] for fact in facts if fact)
     return {"claims": claims, "question": question, "answer": answer}
 
 

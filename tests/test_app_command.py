@@ -37,7 +37,7 @@ def as_in_a_terminal() -> None:
         signal.signal(ignored, signal.SIG_DFL)
 
 
-@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_to_the_command_ends_the_server(tmp_path: Path, sent: signal.Signals) -> None:
     port, log = free_port(), tmp_path / "log"
     env = {name: value for name, value in os.environ.items() if not name.startswith(("RAGVIZ_", "STREAMLIT_"))}

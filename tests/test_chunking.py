@@ -94,7 +94,7 @@ def own_count(text, spans, start, end):
     return sum(start < span_end <= end for _, span_end in spans)
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(**choices)
 @example(text="", chunker="tokens", tokenizer="word pieces", size=5, share=0, media_type="text/plain")
 @example(text=" \n\t\u3000\r\n", chunker="recursive", tokenizer="bytes", size=5, share=0, media_type="text/markdown")
@@ -154,7 +154,7 @@ def runs_of_headings(blocks):
     return runs
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     blocks=sectioned,
     chunker=st.sampled_from(sorted(chunking.CHUNKERS)),

@@ -1,7 +1,5 @@
 """What documents that were added did to the questions about the earlier ones, counted by hand."""
 
-import json
-
 import pytest
 
 from ragviz.core.configuration import IndexConfig, RunConfig
@@ -103,20 +101,3 @@ def test_questions_that_are_stale_since_are_left_out(asked):
     found = competition.competition(workspace, first, competition.run_again(workspace, first, "second"))
     assert (found.total.n, found.total.lost, found.added) == (2, 0, ())
     assert health_sentences.competition(found)[-1] == "No document was added since: nothing is lost to competition."
-
-
-def test_the_command_line_makes_the_run_and_shows_the_table(asked, command_line, monkeypatch):
-    workspace, corpus, _, _ = asked
-    change_documents(workspace, corpus)
-    code, out, _ = command_line("runs", "again", "first", "--json")
-    body = json.loads(out)
-    assert (code, body["later"], body["total"]["to_competition"]) == (0, "first, again", 1)
-    runs = len(workspace.store.runs.all())
-    code, out, _ = command_line("runs", "again", "first")
-    assert code == 0
-    assert "1 lost to the competition of the new chunks" in out
-    documents = [line.split()[0] for line in out.splitlines() if line.startswith(("a.md", "b.md", "d.md"))]
-    assert documents == ["a.md", "d.md"]  # of b.md, nothing changed
-    assert "Unchanged: 1 document, which --json lists too." in out
-    assert [row["document"] for row in body["rows"]] == ["a.md", "d.md", "b.md"]
-    assert len(workspace.store.runs.all()) == runs  # it is not made a second time

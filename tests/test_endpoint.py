@@ -110,7 +110,10 @@ def test_each_failure_says_what_came_and_what_to_do(system: SystemServer, fault:
     assert item.error.startswith("Target 'bot' at 127.0.0.1:")
 
 
-def test_what_may_pass_is_asked_again_and_an_abstention_is_told(system: SystemServer) -> None:
+def test_what_may_pass_is_asked_again_and_an_abstention_is_told(
+    system: SystemServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(endpoint, "BACKOFF", 0.01)
     system.script += ["429", "drop", "half"]
     item = Asker(target(system, abstains="NINE  O'CLOCK")).ask(QUESTION)
     assert (item.answer, item.abstained) == ("At nine o'clock.", True)

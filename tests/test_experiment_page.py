@@ -2,11 +2,8 @@
 
 import pytest
 
-from ragviz.experiments import findings, sweeping
-from ragviz.index import indexing
+from ragviz.experiments import sweeping
 from ragviz.jobs import worker
-from ragviz.store import stored_calls
-from ragviz.ui import presentation
 from ragviz.workspace import open_workspace
 from tests.test_experiments import declared, filled
 from tests.test_pages import address, bare, button, show, visit, words  # noqa: F401 - fixtures
@@ -65,33 +62,3 @@ def test_the_choice_is_confirmed_on_test_once_and_said_so(workspace, question_se
     assert "On test, once:" in words(app)
     assert "Confirmed on test. Ship k 1" in words(app)
     assert "Confirm on test" not in [each.label for each in app.button]
-
-
-def test_what_was_measured_is_told_and_that_a_fixed_k_compares_no_ks(workspace):
-    """By hand: the embedding's speed alone is known; of the words of eight documents, no retrieval was timed."""
-    stored_calls.learn(workspace.store.cache("rate"), indexing.tokens_by("all-MiniLM-L6-v2"), 1000, 1.0)
-    app = show("experiment", retrievers="knn", chunk_sizes="100", ks="1,3", primary="recall@3")
-    assert any("and retrieving: not measured on this machine yet" in str(metric) for metric in app.metric)
-    assert "k varies, and Recall@3 does not depend on it" in words(app)
-    app = visit("experiment", retrievers="knn", chunk_sizes="100", ks="1,3")
-    assert "does not depend on it" not in words(app)
-
-
-def test_presenting_compares_what_the_answer_names_by_the_rule_of_the_experiment(workspace, question_set):
-    rule = {"primary": "recall@own", "baseline": "k 2"}
-    experiment = declared(workspace, question_set, k=[1, 2, 3], rule=rule)
-    sweeping.sweep(workspace, experiment)
-    outcome = findings.outcome_of(workspace, workspace.store.experiments.get("chunks"))
-    done = [run for run in workspace.store.runs.all() if run.status == "done"]
-    path = {step.title: step for step in presentation.steps(done, outcome)}
-    names = [f"chunks · {name}" for name in ("k 2", outcome.conclusion.candidate)]
-    assert [run.name.replace("validation · ", "") for run in path["One question"].pair] == names
-    asked = path["The comparison"].params
-    assert (len(asked["runs"].split(",")), asked["k"], asked["primary"], asked["effect"]) == (
-        3,
-        2,
-        "recall@own",
-        "0.05",
-    )
-    app = show("compare", **{name: str(value) for name, value in asked.items()})
-    assert "Primary metric: Recall@own k (declared)" in words(app)

@@ -281,39 +281,6 @@ def test_a_configuration_is_labelled_that_was_chosen_on_its_own_questions(worksp
 # The command line
 
 
-SWEEP = "sweep plant --questions asked --name chunks --embedder none --chunk-size 20,40 -k 1,2 --primary recall@1"
-
-
-def test_the_command_line_sweeps_shows_and_confirms(workspace, question_set, command_line, monkeypatch):
-    code, out, _ = command_line(*SWEEP.split(), "--dry-run", "--json")
-    takes = json.loads(out)
-    assert (code, takes["cells"], takes["rankings"], takes["to_build"], takes["questions"]) == (0, 4, 2, 2, 12)
-    assert (takes["chunks"], takes["forecast"]["total"]) == (0, 0), "BM25 embeds nothing"
-    assert workspace.store.experiments.all() == workspace.store.indexes.all() == []
-    code, out, err = command_line(*SWEEP.split(), "--guardrail", "tokens=1.5x", "--json")
-    assert (code, err) == (0, "")
-    body = json.loads(out)
-    assert [cell["name"] for cell in body["cells"]] == ["20 k 1", "20 k 2", "40 k 1", "40 k 2"]
-    assert (body["split"], body["conclusion"]["final"]) == ("validation", True)
-    assert {breach["cell"] for breach in body["conclusion"]["breaches"]} == {"20 k 2", "40 k 1", "40 k 2"}
-    code, out, _ = command_line("experiments", "list")
-    assert (code, "4 of 4" in out, "recall@1 against 20 k 1" in out) == (0, True, True)
-    code, out, _ = command_line("experiments", "show", "chunks")
-    assert (code, "20 k 1 (baseline)" in out) == (0, True)
-    assert "Guardrail on tokens read" in out
-    code, out, _ = command_line(*SWEEP.split(), "--guardrail", "tokens=1.5x", "--dry-run")
-    assert "0 of 4 cells are to be run" in out
-    code, _, err = command_line(*SWEEP.split(), "--guardrail", "tokens=3x")
-    assert (code, "was seen under another rule" in err) == (2, True)
-    code, _, err = command_line("confirm", "chunks")
-    assert (code, "nothing to confirm" in err) == (2, True)
-    code, _, err = command_line("sweep", "plant", "--questions", "asked", "--name", "x", "-k", "1", "--cells", "c.json")
-    assert (code, "Give either --cells or values of choices (--k)" in err) == (2, True)
-    assert command_line("experiments", "delete", "chunks", "--yes")[0] == 0
-    assert workspace.store.experiments.all() == []
-    assert len(workspace.store.runs.all()) == 4
-
-
 # Killed and resumed, paid once
 
 

@@ -401,7 +401,7 @@ def questions_of_every_kind(draw):
     )
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=100)
 @given(st.lists(questions_of_every_kind(), max_size=4, unique_by=lambda question: question.id))
 def test_jsonl_and_csv_lose_nothing(questions):
     for file_format in ("jsonl", "csv"):

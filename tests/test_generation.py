@@ -94,17 +94,6 @@ def test_a_dry_run_tells_the_calls_of_every_step_and_asks_for_no_question(worksp
     assert (free.questions, free.total, free.cost) == (3, 0, 0.0)
 
 
-def test_a_plan_is_drawn_before_anything_is_made(workspace, server):
-    build(workspace, "works", {f"{n}.txt": SENTENCES[3 * n : 3 * n + 3] for n in range(4)})
-    styles = {"keywords": 1, "long": 1}
-    preview = pipeline.foresee_questions(workspace, "works", "q", generator="model", kinds={"fact": 8}, styles=styles)
-    cells = preview.record.cells
-    assert sum(cell.planned for cell in cells) == 8
-    assert len({cell.document_id for cell in cells}) == 4
-    assert Counter(cell.style for cell in cells for _ in range(cell.planned)) == {"keywords": 4, "long": 4}
-    assert requests_to(server) == []
-
-
 # What is made
 
 

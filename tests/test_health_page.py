@@ -32,18 +32,6 @@ def test_the_first_screen_says_what_the_set_notices_and_lists_the_checks(store):
     assert not app.exception
 
 
-def test_a_check_lists_its_questions_and_the_address_holds_them(store):
-    app = show("health", set="asked", check="duplicates")
-    table = next(each.value for each in app.dataframe if "Why" in each.value)
-    assert table["Id"].tolist() == ["twin"]
-    assert table["Why"].tolist()[0].startswith("the same words as")
-    shared = show("health", set="asked", check="duplicates", question="twin")
-    assert "the same words as" in words(shared)
-    odd = show("health", set="asked", check="spelling")
-    assert "cannot be check here" in odd.warning[0].value
-    assert not odd.exception
-
-
 def test_one_click_quarantines_and_another_releases(store):
     app = show("health", set="asked", check="duplicates")
     asked = store.sets.get("asked")

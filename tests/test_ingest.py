@@ -479,7 +479,7 @@ SUFFIXES = [".txt", ".md", ".csv", ".html", ".pdf", ".docx", ".xlsx", ".epub", "
 STARTS = [b"", b"%PDF-1.4\n", b"PK\3\4", b"\xff\xfe", b"\xef\xbb\xbf", b"<html>", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"]
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.binary(max_size=300), st.sampled_from(STARTS), st.sampled_from(SUFFIXES))
 def test_any_bytes_are_read_or_answered(data, start, suffix):
     try:

@@ -14,21 +14,18 @@ from dataclasses import astuple, replace
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 from typer.testing import CliRunner
 
 from ragviz import cli
-from ragviz.analysis import diagnose
 from ragviz.core.call import Call
 from ragviz.core.configuration import Run, RunConfig
-from ragviz.core.document import Chunk, Span
+from ragviz.core.document import Span
 from ragviz.core.question import Question
 from ragviz.core.recording import Context, Recording
 from ragviz.core.score import Score
 from ragviz.core.verdict import Bank, BankItem, Claim, ClaimVerdict, EvaluatedAnswer, Matrix
-from ragviz.judging.texts import sentences_of
 from ragviz.metrics import answers as answer_metrics
 from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.runs import exports, judgements, overviews, running
@@ -36,7 +33,6 @@ from ragviz.ui import cache
 from ragviz.workspace import Workspace, open_workspace
 from tests.model_server import ModelServer
 from tests.test_pages import (  # the home that is built there, and how a page is visited
-    address,
     built,  # noqa: F401 - a fixture
     checked,
     opened,
@@ -146,64 +142,7 @@ def text_of(app: AppTest) -> str:
     return html.unescape(re.sub(r"<[^>]+>", "", words(app)))
 
 
-def without_scripts(app: AppTest) -> str:
-    return "\n".join(filter(None, re.sub(r"<script>.*?</script>", "", words(app), flags=re.S).split("\n")))
-
-
-def claim(app: AppTest, name: str) -> AppTest:
-    app.button(key=f"claim-{name}").click()
-    return checked(app.run())
-
-
 # The inspector
-
-
-def test_a_claim_lights_up_its_sentence_in_chunk_and_reference_and_has_an_address(home: Path) -> None:
-    app = show("inspect", run="told", question="q7")
-    assert not re.search(r'<mark class="[^"]*\bfor\b', words(app))
-    claim(app, "a0")
-    assert address(app)["claim"] == "a0"
-    lit = re.findall(r'<mark class="[^"]*\bfor\b[^"]*">(.*?)</mark>', words(app))
-    assert lit[0] == "70 litres", "the reference's sentence"
-    workspace = open_workspace()
-    evaluated = workspace.store.judgements.all(workspace.store.runs.get("told").id)["q7"]
-    document_id, start, end = Chunk.parse_id(evaluated.matrix.chunks[0]) or ("", 0, 0)
-    passage = workspace.store.documents.get(workspace.store.corpora.get("notes").id, document_id).text[start:end]
-    first, last = sentences_of(passage)[1]
-    assert "".join(lit[1:]) == passage[first:last], "the passage's second sentence, and nothing else"
-    assert "✓ supports claim 1, sentence 2" in text_of(app)
-    again = show("inspect", run="told", question="q7", claim="a0")
-    assert without_scripts(again) == without_scripts(app), "the link reopens exactly this"
-    assert "const panes" in words(app), "what is lit is scrolled to where the claim was pressed"
-    assert "const panes" not in words(again), "and who opens the link sees the question"
-    claim(app, "a0")
-    assert "claim" not in address(app)
-
-
-def quest_table(app: AppTest) -> pd.DataFrame:
-    return next(d.value for d in app.dataframe if "Answer from the reference" in d.value)
-
-
-def test_the_bank_is_a_table_with_its_worked_counts_as_tiles(home: Path) -> None:
-    """Three questions, of which the reference answers two, and both texts one, alike: worked by hand."""
-    app = show("inspect", run="told", question="q7", tab="RAGQuestEval")
-    table = quest_table(app)
-    assert list(table["Question"]) == ["How many?", "Which colour?", "Who?"]
-    assert list(table["Answerable by"]) == ["both", "reference only", "neither"]
-    assert list(table["Answer from the reference"]) == ["70 litres", "blue", "<Unanswerable>"]
-    assert list(table["Answer from the generated text"]) == ["70 litres", "<Unanswerable>", "<Unanswerable>"]
-    assert table["F1"].iloc[0] == 1.0
-    assert table["F1"].isna().tolist() == [False, True, True]
-    tiles = {tile.label: (tile.value, tile.delta) for tile in app.metric}
-    assert tiles["Recall\u00a0↑"] == ("0.50", "|B|/|A| = 1/2")
-    assert tiles["Precision\u00a0↑"] == ("1.00", "ΣF1/|B| = 1.00/1")
-    assert tiles["Asked, |Q|"] == ("3", "from the reference")
-    assert tiles["Answerable, |A|"] == ("2", "unanswerable: 1 of 3")
-    assert tiles["Answered by both, |B|"] == ("1", "1 of 2 missed")
-    explained = {tile.label: tile.help for tile in app.metric}
-    assert "recall is 0.33 and precision 0.33" in explained["Asked, |Q|"]
-    assert "Bank quality, 1 − |A|/|Q|, is 0.33" in explained["Answerable, |A|"]
-    assert "Grey: unanswerable by the reference" in text_of(app)
 
 
 def test_the_judges_calls_show_prompt_and_reply_with_their_price(home: Path) -> None:
@@ -312,32 +251,3 @@ def test_another_address_never_gets_the_key_of_the_one_before(
 
 
 # Two runs
-
-
-def test_compare_counts_what_each_run_lost_at_which_stage(home: Path) -> None:
-    """Up to the ranking beside a run without answers; to the answers where both runs answered from these k chunks."""
-    workspace = open_workspace()
-    runs = [workspace.store.runs.get(name) for name in ("told", "words")]
-    for retriever in ("knn", "hybrid"):
-        running.run(workspace, f"told-{retriever}", replace(runs[0].config, retriever=retriever))
-    app = show("compare", runs="told,words,told-knn", k="3")
-    table = next(each.value for each in app.dataframe if "Stage" in each.value).set_index("Stage")
-    shared = {q.id for q in workspace.store.rankings.questions(runs[1].id) if q.evidence}
-    for run in runs:
-        questions = [q for q in workspace.store.rankings.questions(run.id) if q.id in shared]
-        causes = diagnose.attribute_failures(questions, workspace.store.rankings.all(run.id), 3)
-        assert table.loc["Found at 3, not split", run.name] == list(causes.values()).count("fine")
-        assert table[run.name].sum() == len(shared)
-    assert "retrieval only" in words(app)
-    app = show("compare", runs="told,told-knn,told-hybrid", k="3")
-    table = next(each.value for each in app.dataframe if "Stage" in each.value).set_index("Stage")
-    right = []
-    for name in ("told", "told-knn", "told-hybrid"):
-        causes = judgements.judgement_of(workspace, workspace.store.runs.get(name)).causes
-        right.append(list(causes.values()).count("fine"))
-        assert table.loc["Correct", name] == right[-1]
-        assert table[name].sum() == len(causes)
-    said = " → ".join(map(str, right)).replace(" → ", "\u00a0→\u00a0")
-    assert f"answered correctly: {said}" in words(app)
-    two = show("compare", runs="told,told-knn", k="3")
-    assert not [each for each in two.dataframe if "Stage" in each.value], "a flow says it of two runs"

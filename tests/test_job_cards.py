@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import re
 import sys
-import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from subprocess import run as process
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from ragviz.core.job import Job
 from ragviz.ui import job_panel
 from ragviz.workspace import Workspace, open_workspace
 from tests.test_pages import (
@@ -27,15 +25,6 @@ from tests.test_pages import (
 @pytest.fixture
 def workspace(home: Path) -> Workspace:  # noqa: F811
     return open_workspace()
-
-
-def going(workspace: Workspace, kind: str, arguments: Mapping[str, object], **more: object) -> Job:
-    """The row of a job that a process of another machine is doing."""
-    store = workspace.store
-    job = store.jobs.add(kind, "The job", store.corpora.get("notes").id, arguments)
-    place = {"host": "elsewhere", "heartbeat": time.time() + 3600, "started": time.time()}
-    store.jobs.update(job.id, **{"status": "running"} | place | more)
-    return store.jobs.get(job.id)
 
 
 def read(marked: Iterable[str]) -> str:
@@ -77,41 +66,6 @@ def test_a_failure_names_its_reason_its_log_and_what_to_do(workspace: Workspace)
     assert "Open run" in [re.sub(r":blue\[(.*)\]", r"\1", each.proto.label) for each in app.sidebar.get("page_link")]
     button(app, "Dismiss").click()
     assert card(checked(app.run())) == ""
-
-
-@pytest.mark.parametrize(
-    ("kind", "unit", "ending", "kept"),
-    [
-        ("index", "chunks", "cancelled", "34 of 90 chunks were added, and their vectors are kept"),
-        ("run", "questions", "paused", "34 of 90 questions are retrieved and kept."),
-        ("documents", "files", "cancelled", "34 of 90 files are read and stay in the corpus. Add the others again"),
-    ],
-)
-def test_a_job_that_a_person_stopped_has_not_failed(
-    workspace: Workspace, kind: str, unit: str, ending: str, kept: str
-) -> None:
-    arguments = {"name": "i", "files": [["a.txt", "gone/a.txt"]], "folder": "gone"}
-    job = going(workspace, kind, arguments, done=34, total=90, unit=unit)
-    app = show("home")
-    workspace.store.jobs.update(job.id, status="cancelled", error="Stopped.", finished=time.time())
-    checked(app.run())
-    assert f"The job: {ending}" in toasts(app)
-    said = card(app)
-    assert f"**The job** {ending}" in said
-    assert kept in said
-    assert "fail" not in said.lower()
-    resumable = [b.label for b in app.sidebar.button if b.key == f"resume-{job.id}"]
-    assert resumable == ([] if kind == "documents" else ["Resume"]), "the copies of a cancelled upload are deleted"
-
-
-def test_beyond_two_jobs_the_others_are_one_line_so_that_the_navigation_stays_in_view(workspace: Workspace) -> None:
-    store = workspace.store
-    for name in "abcde":
-        job = store.jobs.add("run", f"Run {name}", store.corpora.get("notes").id, {"name": name})
-        store.jobs.update(job.id, status="failed", error="No such index.", finished=time.time())
-    lines = show("home").sidebar.expander
-    assert [line.label for line in lines if not line.label.startswith(":red")] == ["3 more jobs"]
-    assert not any(line.proto.expanded for line in lines)
 
 
 # A second press

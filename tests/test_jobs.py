@@ -105,8 +105,8 @@ def test_a_process_with_the_same_number_is_not_the_same_process(workspace):
 
 
 @pytest.fixture
-def building(workspace, monkeypatch) -> Iterator[Job]:
-    """A build whose endpoint embeds a batch in a second: it can be stopped in the middle."""
+def building(workspace, monkeypatch) -> Iterator[tuple[Job, ModelServer]]:
+    """A build, stopped by a test in the middle: its endpoint embeds a batch in a second until the test says so."""
     with ModelServer(latency=1.0) as server:
         monkeypatch.setenv("RAGVIZ_HOME", str(workspace.settings.home))
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
@@ -121,15 +121,17 @@ def building(workspace, monkeypatch) -> Iterator[Job]:
             assert time.time() < end
             time.sleep(0.05)
             job = workspace.store.jobs.get(job.id)
-        yield job
+        yield job, server
 
 
 CONFIG = IndexConfig("sentences", 12, embedder="openai:bags")
 
 
 def test_a_killed_build_is_resumed_and_embeds_only_the_rest(workspace, building):
-    os.kill(building.pid, signal.SIGKILL)
-    killed = wait(workspace, building, until=("interrupted",))
+    job, server = building
+    os.kill(job.pid, signal.SIGKILL)
+    killed = wait(workspace, job, until=("interrupted",))
+    server.latency = 0.0
     assert workspace.store.indexes.get("i").status == "building"
     done = wait(workspace, queue.start(workspace, killed))
     assert done.status == "done", done.error
@@ -139,8 +141,10 @@ def test_a_killed_build_is_resumed_and_embeds_only_the_rest(workspace, building)
 
 
 def test_a_cancelled_build_leaves_no_half_index_and_can_be_resumed(workspace, building):
-    queue.cancel(workspace, building)
-    cancelled = wait(workspace, building, until=("cancelled",))
+    job, server = building
+    queue.cancel(workspace, job)
+    cancelled = wait(workspace, job, until=("cancelled",))
+    server.latency = 0.0
     info = workspace.store.indexes.get("i")
     assert (info.status, workspace.index(info).exists()) == ("failed", False)
     done = wait(workspace, queue.start(workspace, cancelled))

@@ -1,6 +1,5 @@
 """Languages, words, sentences and key phrases against results worked out by hand, in English and Chinese."""
 
-import collections
 import json
 import re
 import subprocess
@@ -139,13 +138,6 @@ def test_english_tokens(text, expected):
 )
 def test_chinese_tokens(text, expected):
     assert words.tokens(text, "zh") == expected
-
-
-def test_chinese_f1_by_hand():
-    # 清华大学 在 北京 and 北京 的 清华大学: two words of three are shared, F1 is 2/3.
-    reference, answer = (words.tokens(t, "zh") for t in ("清华大学在北京", "北京的清华大学。"))
-    shared = sum((collections.Counter(reference) & collections.Counter(answer)).values())
-    assert (len(reference), len(answer), shared) == (3, 3, 2)
 
 
 # Sentences

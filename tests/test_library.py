@@ -136,27 +136,3 @@ def test_errors_are_sentences_and_leave_nothing(tmp_path):
     store = project.workspace.store
     assert (store.jobs.all(), store.indexes.all(), store.sets.all(), store.runs.all()) == ([], [], [], [])
     assert (tmp_path / "home" / "ragviz.db").exists()
-
-
-def test_question_sets_of_other_formats_are_imported_with_their_documents(tmp_path):
-    project = ragviz.open(tmp_path / "home")
-    folder = tmp_path / "beir"
-    (folder / "qrels").mkdir(parents=True)
-    entries = [{"_id": "a", "title": "", "text": "The pump room is locked at night."}, {"_id": "b", "text": " "}]
-    (folder / "corpus.jsonl").write_text("\n".join(map(json.dumps, entries)), encoding="utf-8")
-    asked = [{"_id": "1", "text": "When is it locked?"}, {"_id": "2", "text": "Who has the key?"}]
-    (folder / "queries.jsonl").write_text("\n".join(map(json.dumps, asked)), encoding="utf-8")
-    (folder / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\n1\ta\t1\n2\tz\t1\n", encoding="utf-8")
-    questions = project.import_questions("pumps", "judged", folder)
-    assert list(questions.to_pandas().loc[["1"], ["question", "document"]].iloc[0]) == ["When is it locked?", "a"]
-    assert all(row.partition(", row ")[0].endswith(("corpus.jsonl", "test.tsv")) for row in questions.problems)
-    (tmp_path / "topics.tsv").write_text("7\tWhen is it locked?\n", encoding="utf-8")
-    (tmp_path / "qrels.txt").write_text("7 0 a 1\n", encoding="utf-8")
-    trec = project.import_questions("pumps", "topics", tmp_path / "topics.tsv", tmp_path / "qrels.txt")
-    assert list(trec.to_pandas()["document"]) == ["a"]
-    with pytest.raises(ragviz.RagvizError, match="no corpus 'valves': add its documents first"):
-        project.import_questions("valves", "made", tmp_path / "topics.tsv", tmp_path / "qrels.txt")
-    (folder / "corpus.jsonl").write_text(json.dumps(entries[1]), encoding="utf-8")
-    with pytest.raises(ragviz.RagvizError):
-        project.import_questions("empty", "none", folder)
-    assert [corpus.name for corpus in project.workspace.store.corpora.all()] == ["pumps"]

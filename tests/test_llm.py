@@ -105,7 +105,7 @@ def test_equal_requests_at_the_same_time_are_paid_once(server):
     assert sum(not answer.cached for answer in answers) == 1
 
 
-@pytest.mark.parametrize("header", ["0.4", lambda: formatdate(time.time() + 2, usegmt=True)])
+@pytest.mark.parametrize("header", ["0.4", lambda: formatdate(time.time() + 1.5, usegmt=True)])
 def test_retry_after_is_honoured_by_every_caller(server, header):
     client = client_of(server)
     client.ask(Request(say("zero")))
@@ -164,17 +164,6 @@ def embedded(client, texts) -> np.ndarray:
         for place, row in zip(places, rows, strict=True):
             vectors[place] = row
     return np.array(vectors)
-
-
-def test_embeddings_are_in_order_and_of_unit_length(server):
-    texts = [f"text number {i} 文本" for i in range(150)]
-    vectors = embedded(client_of(server), texts)
-    truth = np.array([vector(text) for text in texts], dtype=np.float32)
-    truth /= np.linalg.norm(truth, axis=1, keepdims=True)
-    assert vectors.dtype == np.float32
-    np.testing.assert_allclose(vectors, truth, atol=1e-6)
-    assert server.counts.calls == 3
-    assert list(client_of(server).embed("embedder", [])) == []
 
 
 @pytest.mark.parametrize(
@@ -482,11 +471,3 @@ def test_numbers_of_tokens_that_cannot_be_are_counted_from_the_texts(server, mon
     assert (client.usage.estimated, client.usage.cost) == (1, pytest.approx(2050 / 1e6))
     again = client.ask(Request(say("x" * 3000), max_tokens=100))
     assert (again.cached, again.cost, again.estimated) == (True, completion.cost, True)
-
-
-def test_errors_hide_a_key_but_no_common_word(server):
-    for key, shown in ((KEY, "Bearer ••••"), ("test", "Bearer test")):
-        server.script.append("400")  # this one echoes the Authorization header
-        with pytest.raises(ModelError) as echoed:
-            ModelClient(server.url, SecretStr(key), "loopback").ask(Request(say("hello")))
-        assert shown in str(echoed.value)

@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 import re
-import shutil
-import subprocess
-import sys
-import sysconfig
 from importlib.metadata import version
-from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
@@ -42,24 +37,6 @@ def test_the_lock_names_versions_and_no_place_to_get_them_from() -> None:
     text = (ROOT / "requirements.lock").read_text(encoding="utf-8")
     assert "://" not in text
     assert not re.search(r"^\s*-", text, re.MULTILINE)
-
-
-@pytest.mark.parametrize("with_uv", [True, False], ids=["uv", "pip"])
-def test_make_installs_by_the_lock(with_uv: bool, tmp_path: Path) -> None:
-    """What `make` would run: with the lock as constraints, by uv where it is on the PATH, else by pip."""
-    (tmp_path / "bin").mkdir()
-    for program in ("make", "sh", *["uv"] * with_uv):
-        found = shutil.which(program, path=f"{sysconfig.get_path('scripts')}:{Path('/usr/bin')}:/bin")
-        assert found, program
-        (tmp_path / "bin" / program).symlink_to(found)
-    command = [tmp_path / "bin" / "make", "--dry-run", "--always-make", "test", f"PYTHON={sys.executable}", "VENV=new"]
-    done = subprocess.run(command, cwd=ROOT, env={"PATH": str(tmp_path / "bin")}, capture_output=True, text=True)
-    installs = [line for line in done.stdout.splitlines() if " install " in line]
-    assert [line.rpartition("--constraint ")[2] for line in installs] == [
-        "requirements.lock -e .",
-        'requirements.lock -e ".[dev]"',
-    ]
-    assert all(line.startswith("uv pip" if with_uv else "new/bin/python -m pip") for line in installs)
 
 
 @pytest.mark.skipif("not __import__('os').environ.get('CI')", reason="a developer's environment may be newer")

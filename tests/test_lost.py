@@ -83,30 +83,15 @@ def test_evidence_in_a_document_that_the_index_did_not_hold_is_not_blamed_on_par
     ]  # fmt: skip
 
 
-def test_evidence_that_no_chunk_holds_was_not_parsed():
-    assert find(question(OUTSIDE), [A1, A2], answered(A1, A2), False) == "not_parsed"
-    assert find(question((replace(INSIDE[0], stale=True),)), [A1, A2]) == "not_parsed"
-
-
 def test_evidence_across_a_border_of_which_half_came_is_split():
     assert retrieved(question(ACROSS)).gold == ((A1, A2),)
     assert find(question(ACROSS), [A2, B0, A1], answered(A2, B0), False) == "split"
     assert find(question(ACROSS), [A2, B0, A1]) == "split"
 
 
-def test_evidence_that_is_nowhere_in_the_ranking_was_not_retrieved():
-    assert find(question(INSIDE), [A0, A2, B0], answered(A0, A2), False) == "not_retrieved"
-    assert find(question(INSIDE), []) == "not_retrieved"
-
-
 def test_evidence_behind_the_first_k_is_below_k():
     assert find(question(INSIDE), [A0, A2, A1], answered(A0, A2), False) == "below_k"
     assert find(question(INSIDE), [A0, A1, A2], answered(A0, A1), False) == "wrong"
-
-
-def test_evidence_without_room_was_cut_by_the_budget():
-    assert find(question(INSIDE), [A0, A1], answered(A0, cut=(A1,)), False) == "cut_by_budget"
-    assert find(question(INSIDE), [A0, A1]) == "fine"
 
 
 def test_evidence_that_was_handed_over_without_an_answer_was_not_answered():

@@ -26,7 +26,6 @@ PUMPS = (
     "The south pump was repaired in June 2022. It moves 25 litres a minute and feeds the 𝒖𝒑𝒑𝒆𝒓 tank.\n"
 )
 VALVES = "北阀门于2021年更换😀。检修周期为三十天。负责人是王芳。"
-LONG = "\n\n".join(f"Paragraph {n} tells of pump number {n} 😀." for n in range(1200))
 
 
 # Without a browser
@@ -51,7 +50,7 @@ def test_a_mark_becomes_what_was_chosen():
 @pytest.fixture(scope="module")
 def notes(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Store:  # noqa: F811
     folder: Path = tmp_path_factory.mktemp("notes")
-    for name, text in (("pumps.md", PUMPS), ("阀门.txt", VALVES), ("long.md", LONG)):
+    for name, text in (("pumps.md", PUMPS), ("阀门.txt", VALVES)):
         (folder / name).write_text(text, encoding="utf-8")
     server.ragviz("corpus", "add", "notes", str(folder))
     return open_store(server.env["RAGVIZ_DATABASE_URL"])
@@ -146,30 +145,3 @@ def test_marks_are_the_characters_of_the_text_also_behind_emoji_and_in_chinese(
     for span, text in [*((s, pumps) for s in either), (chinese[0], valves)]:
         assert (span.start, span.end) == (text.index(span.text), text.index(span.text) + len(span.text))
     assert (question.generator, question.status, question.kind) == ("hand", "accepted", "multi")
-
-
-@pytest.mark.browser
-@pytest.mark.timeout(420)
-def test_a_quote_is_found_and_a_later_part_of_a_long_document_is_marked(
-    server: Server,  # noqa: F811
-    page: Page,  # noqa: F811
-    notes: Store,
-) -> None:
-    page.goto(server.address("questions", corpus="notes", tab="Write"))
-    drawn(page)
-    fill(page, "Question", "Of which pumps do the paragraphs tell?")
-    choose(page, "Document", "long.md")
-    page.get_by_label("Quote", exact=True).fill("Paragraph 1100 tells  of pump")
-    page.get_by_role("button", name="Find").click()
-    expect(page.locator(".rv-marking mark.gold")).to_have_text("Paragraph 1100 tells of pump")
-    drawn(page)
-    drag(page, "Paragraph 1102 tells", "1102 😀.")
-    expect(page.get_by_text("Passage 2 of 2")).to_be_visible()
-    drawn(page)
-    question = saved(page, notes, "notes-questions")
-    text = text_of(notes, "long.md")
-    assert [g[0].text for g in question.evidence] == [
-        "Paragraph 1100 tells of pump",
-        "Paragraph 1102 tells of pump number 1102 😀.",
-    ]
-    assert all(text[s.start : s.end] == s.text for g in question.evidence for s in g)

@@ -16,7 +16,7 @@ from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Button
 
-from ragviz.analysis import comparison_words, outcomes
+from ragviz.analysis import outcomes
 from ragviz.core.configuration import IndexConfig, RunConfig
 from ragviz.core.document import Span
 from ragviz.core.errors import NotFoundError
@@ -26,13 +26,11 @@ from ragviz.documents import corpora
 from ragviz.index import indexing
 from ragviz.jobs import queue, worker
 from ragviz.models.vectors import Vectors
-from ragviz.retrieval import rerankers
-from ragviz.runs import comparisons, measurements, replays, running
-from ragviz.stats.differences import corrected
-from ragviz.store import schema
+from ragviz.runs import measurements, replays, running
 from ragviz.store.stored_corpora import StoredIndexes
-from ragviz.ui import frame, job_panel, question_table, wording
+from ragviz.ui import frame, job_panel, question_table
 from ragviz.ui.cache import machine
+from ragviz.ui.kit import figure
 from ragviz.workspace import Workspace, open_workspace
 from tests.model_server import ModelServer
 from tests.test_other_systems import stored
@@ -141,6 +139,7 @@ def opened(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     configure(monkeypatch, folder)
     monkeypatch.setattr(queue, "start_waiting", lambda _: None)  # jobs wait, and no process is started
     monkeypatch.setattr(manifest_scanner, "scan_component_manifests", installed_components)
+    monkeypatch.setattr(figure, "_DRAWING", 0.0)  # no browser draws
     machine.clear()  # as a server that is started anew; no other cache is cleared for a test
     yield folder
     machine.clear()
@@ -219,44 +218,6 @@ def test_a_page_is_drawn_without_loading_a_model_and_its_address_keeps_the_corpu
 # Home
 
 
-ROOMS = b"""# Rooms of the branch
-
-## Booking
-
-A room is booked at least two days ahead in the calendar. The receptionist confirms each booking within four hours.
-
-## Seats
-
-The East hall has 12 seats. The West hall has 30 seats, and the North hall has 18 of them.
-"""
-
-
-def test_a_finished_generation_says_how_many_questions_and_why_not_all(home: Path) -> None:
-    workspace = open_workspace()
-    corpus = workspace.store.corpora.add("rooms")
-    corpora.add_file(workspace, corpus, "rooms.md", ROOMS)
-    indexing.build_index(workspace, corpus, "rooms", IndexConfig(chunk_size=60))
-    arguments = {"index": "rooms", "name": "made", "kinds": {"section": 2, "definition": 3}, "generator": "extractive"}
-    job = worker.perform(workspace, workspace.store.jobs.add("questions", "Generate made", corpus.id, arguments).id)
-    assert (job.result["proposed"], job.result["limit"]) == (2, 5)
-    shown = words(show("questions", corpus="rooms", set="made"))
-    assert "2 questions generated into made" in shown
-    assert "2 usable of 5: of the documents no more" in shown
-    told = show("questions", corpus="rooms", set="made", tab="Generate")
-    assert "2 of 5 planned questions exist" in words(told)
-    assert "generated into made" not in words(show("questions", corpus="rooms", set="made", tab="Write"))
-    job = workspace.store.jobs.add("questions", "Generate made", corpus.id, arguments | {"kinds": {"section": 2}})
-    assert worker.perform(workspace, job.id).result["proposed"] == 0, "two exist already"
-    app = show("questions", corpus="rooms", set="made")
-    assert "2 usable of" not in words(app)
-    assert any(b.label == "Next: make a run" for b in app.button)
-    workspace.store.sets.add(corpus.id, "other")
-    other = words(show("questions", corpus="rooms", set="other"))
-    assert "generated into made" not in other, "it is no outcome of this"
-    app.button(key="close-generated").click()
-    assert "generated into" not in words(checked(app.run()))
-
-
 def test_the_kinds_and_styles_chosen_are_those_of_the_job(home: Path) -> None:
     app = show("questions", tab="Generate", index="small")
     app.button_group(key="generate-kinds-extractive").set_value(["fact", "table"])
@@ -267,24 +228,6 @@ def test_the_kinds_and_styles_chosen_are_those_of_the_job(home: Path) -> None:
     arguments = open_workspace().store.jobs.all()[0].arguments
     assert (arguments["limit"], arguments["styles"]) == (17, {"colleague": 1, "keywords": 1})
     assert arguments["kinds"] == {"fact": None, "table": None}
-
-
-def test_the_first_visit_offers_the_sample_and_starts_it(bare: Path) -> None:
-    app = show("home")
-    next(b for b in app.button if b.label == "Load the sample").click()
-    checked(app.run())
-    assert [job.kind for job in open_workspace().store.jobs.all()] == ["sample"]
-    assert any(b.label == "Loading the sample…" and b.disabled for b in app.button)
-    assert any("Waiting: place 1 in the queue" in bar.proto.text for bar in app.get("progress"))
-
-
-def test_home_has_one_primary_button_for_the_next_step(home: Path) -> None:
-    store = open_workspace().store
-    for run in store.runs.all():
-        store.runs.delete(run.id)
-    app = show("home")
-    assert [b.label for b in app.button if b.proto.type == "primary"] == ["Run the questions"]
-    assert "local files, exact search" in words(app)
 
 
 # Documents
@@ -320,36 +263,7 @@ def test_a_new_index_is_previewed_estimated_and_built(home: Path) -> None:
     assert job.arguments["name"] == "notes-tokens-16"
 
 
-def test_searching_shows_retrievers_side_by_side(home: Path) -> None:
-    app = show("index", index="small", query="litres of pump 7")
-    shown = words(app)
-    assert all(f"**{way}**" in shown for way in ("knn", "bm25", "hybrid"))
-    assert shown.count("rv-score") >= 12
-    assert "5 more" in [each.label for each in app.expander], "ten of each are found, five shown at once"
-    assert "70" in shown
-
-
 # Questions
-
-
-def test_questions_are_accepted_one_after_the_other(home: Path) -> None:
-    app = show("questions", question="q2")
-    button(app, "Accept").click()
-    checked(app.run())
-    store = open_workspace().store
-    statuses = {q.id: q.status for q in store.questions.all(store.sets.get("asked").id)}
-    assert statuses["q2"] == "accepted"
-    assert address(app)["question"] == "q3"
-    button(app, "Reject").click()
-    checked(app.run())
-    store = open_workspace().store
-    third = next(q for q in store.questions.all(store.sets.get("asked").id) if q.id == "q3")
-    assert (third.status, third.reason) == ("rejected", "rejected by hand")
-    tile = next(each for each in app.metric if each.label == "Accepted")
-    asked = store.sets.get("asked").total - 1
-    assert (next(e.value for e in app.metric if e.label == "Questions"), "1\u00a0rejected" in tile.delta) == (
-        f"{asked:,}", True,
-    )  # fmt: skip
 
 
 def button(app: AppTest, label: str) -> Button:
@@ -432,24 +346,6 @@ def test_one_click_makes_a_run(home: Path) -> None:
     assert (config["retriever"], config["k"], config["depth"]) == ("knn", 3, 50)
 
 
-def test_a_run_is_made_with_a_reranker_that_the_estimate_counts(home: Path) -> None:
-    app = show("run")
-    reranker = next(s for s in app.segmented_control if s.label == "Reranker")
-    assert reranker.options == ["None", *(name for name, spec in rerankers.RERANKERS.items() if not spec.asks)]
-    reranker.set_value("maxsim")
-    checked(app.run())
-    store = open_workspace().store
-    index = store.indexes.get(next(s for s in app.selectbox if s.label == "Index").value)
-    assert f"{wording.counted(10 * index.chunks, 'chunk')} to compare with their questions at most" in words(app)
-    next(n for n in app.number_input if n.label == "Chunks to rerank").set_value(20)
-    checked(app.run())
-    next(b for b in app.button if b.label == "Run").click()
-    checked(app.run())
-    job = store.jobs.all()[0]
-    assert (job.arguments["config"]["reranker"], job.arguments["config"]["rerank_depth"]) == ("maxsim", 20)
-    assert "-maxsim" in job.arguments["name"]
-
-
 # Results
 
 
@@ -522,28 +418,6 @@ def rescued(k: int) -> dict[str, tuple[int, int]]:
     return {row.replay.key: (row.rescues, row.breaks) for row in replays.rescue(columns, k).rows}
 
 
-def test_what_would_rescue_the_lost_questions_is_replayed_counted_and_listed(home: Path) -> None:
-    app = show("results", run="words", k="1")
-    before = rescued(1)
-    assert before
-    assert "Not tried yet: " in words(app)
-    workspace = open_workspace()
-    replays.replay(workspace, workspace.store.runs.get("words"))  # what the button's job does
-    checked(app.run())
-    assert [b.key for b in app.button if b.key and b.key.startswith("replay-")] == ["replay-build"]
-    counts = rescued(1)
-    assert set(counts) > set(before)
-    table = next(d.value for d in app.dataframe if "Rescues" in d.value)
-    assert sorted(zip(table["Rescues"], table["Breaks"], strict=True)) == sorted(counts.values())
-    key = max(counts, key=lambda key: counts[key][0])
-    app.session_state[f"rescue-{workspace.store.runs.get('words').id}"] = key  # as a click in its row does
-    checked(app.run())
-    app.button(key=f"rescue-rescued-{key}").click()
-    checked(app.run())
-    assert address(app)["rescued"] == key
-    assert len(app.dataframe[-1].value) == counts[key][0] > 0
-
-
 def test_one_click_makes_the_run_of_a_change(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     workspace = open_workspace()
     run = workspace.store.runs.get("words")
@@ -564,52 +438,6 @@ def test_one_click_makes_the_run_of_a_change(home: Path, monkeypatch: pytest.Mon
 
 
 # Compare
-
-
-def test_a_comparison_has_every_metric_of_the_runs_and_always_an_interval(home: Path) -> None:
-    workspace = open_workspace()
-    for name in ("first", "second"):
-        config = RunConfig("small", "asked", "bm25", depth=20, answerer="extractive", metrics=("token_f1", "rouge_l"))
-        running.run(workspace, name, config)
-    runs = [workspace.store.runs.get(name) for name in ("first", "second")]
-    with workspace.store._engine.begin() as connection:
-        for run, value in zip(runs, (0.2, 0.6), strict=True):
-            scores = schema.scores
-            mine = (scores.c.run_id == run.id) & (scores.c.metric == "token_f1")
-            connection.execute(scores.update().where(mine, scores.c.value.is_not(None)).values(value=0.2))
-            connection.execute(
-                scores.update().where(mine, scores.c.question_id == "q7").values(value=value, status="ok")
-            )
-    for run in runs:
-        workspace.store.touch(run.id)
-    assert comparisons.compare_runs(workspace, runs).rule.primary in ("token_f1", "rouge_l"), "one ranking"
-    comparison = comparisons.compare_runs(workspace, runs, primary="recall@3")
-    delta = comparison.answers["token_f1"].deltas[0]
-    n = delta.difference.n
-    assert delta.difference.mean == pytest.approx(0.4 / n)
-    app = show("compare", runs="first,second", metric="token_f1", primary="recall@3")
-    interval = comparison_words.difference_words(delta.difference)
-    assert interval.startswith(f"+{0.4 / n:.2f} [")
-    assert f"second against first on Token F1: {interval}, undecided" in words(app)
-    assert "Token F1 is exploratory. Primary metric: Recall@3 (declared)" in words(app)
-    declared = show("compare", runs="first,second", primary="token_f1", effect="0.5")
-    assert "Primary metric: Token F1 (declared), Holm's correction over the runs, in the intervals too" in words(
-        declared
-    )
-    by_itself = comparison_words.difference_words(corrected(delta.difference, 1.0, tests=1))
-    assert f"second is equivalent to first on Token F1 within ±0.5, on these documents: {by_itself}" in words(declared)
-    odd = show("compare", runs="first,second", primary="beauty", effect="2")
-    warned = " ".join(box.value for box in odd.warning)
-    assert "“beauty” cannot be primary here" in warned
-    assert "“2” cannot be effect here, which is a share from 0.001 to 0.5" in warned
-    drawn = show("compare", runs="first,second", tab="All metrics").dataframe
-    rows = next(d.value for d in drawn if "Token F1" in list(d.value.get("Metric", []))).set_index("Metric")
-    assert set(rows.index) == {"ROUGE-L", "Token F1"}
-    assert rows.loc["Token F1", "Won · tied · lost"] == f"1 · {n - 1} · 0"
-    listing = show("compare", runs="first,second", metric="token_f1", primary="recall@3", tab="Questions")
-    listed = next(d.value for d in listing.dataframe if "Question" in d.value)
-    assert list(listed["Id"]) == ["q7"]
-    assert list(listed.loc[0, ["first", "second"]]) == [0.2, 0.6]
 
 
 # Settings

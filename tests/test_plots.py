@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import pytest
 
 from ragviz.analysis import flows
 from ragviz.analysis.points import Points, points_of
 from ragviz.core.call import Estimate
-from ragviz.report import curve_plots, leaderboard_plots, pair_plots, plots, small_multiples
+from ragviz.report import curve_plots, leaderboard_plots, pair_plots, small_multiples
 from ragviz.report.curve_plots import Curve, Ranks
 from ragviz.report.leaderboard_plots import Row
 
@@ -47,30 +45,6 @@ def test_histogram_counts_every_question_and_sets_misses_apart() -> None:
     assert bar.hovertext[-1] == "4 of 10 questions not in top 50: a passage has no chunk there"
     assert "k = 3: 4 of 10" in [a.text for a in figure.layout.annotations]
     assert "6 of 10" in figure.layout.meta["alt"]
-
-
-def lines_of(figure: plots.go.Figure) -> list[plots.go.Scatter]:
-    return [trace for trace in figure.data if trace.mode == "lines+markers"]
-
-
-def test_curves_show_values_bands_and_the_mark_at_k() -> None:
-    figure = curve_plots.curves([curve("precision"), curve("recall"), curve("f1")], k=3)
-    assert [line.name for line in lines_of(figure)] == ["precision", "recall", "f1"]
-    assert list(lines_of(figure)[0].x) == [1, 2, 3, 4, 5]
-    bands = [trace for trace in figure.data if trace.fill == "toself"]
-    assert len(bands) == 3
-    for band in bands:
-        opacity = float(re.findall(r"[\d.]+", band.fillcolor)[-1])
-        assert 0.15 <= opacity <= 0.20
-        assert max(band.y) == pytest.approx(1.0)
-        assert min(band.y) == pytest.approx(0.4)
-    assert figure.layout.shapes[0].x0 == 3
-    assert figure.layout.yaxis.range[0] == 0
-    assert {a.text for a in figure.layout.annotations} == {"precision", "recall", "f1"}
-    assert lines_of(figure)[0].hovertext[2].startswith("precision at k = 3: 0.83")
-    assert "0.73 to 0.93, 80 questions" in lines_of(figure)[0].hovertext[2]
-    assert list(lines_of(figure)[0].customdata) == [1, 2, 3, 4, 5]
-    assert "recall 0.83" in figure.layout.meta["alt"]
 
 
 def ranks_at(*pairs: tuple[int, int]) -> Points:

@@ -1,8 +1,6 @@
 """`ragviz check`: what an interval decides and what it leaves open, exit codes, JUnit XML, errors with their values."""
 
 import json
-import subprocess
-import sys
 from dataclasses import replace
 from xml.etree import ElementTree
 
@@ -118,18 +116,11 @@ def home(tmp_path, monkeypatch):
     return tmp_path
 
 
-def cli(home, *words):
-    """The real command line, in a process of its own."""
-    done = subprocess.run(
-        [sys.executable, "-m", "ragviz", "check", *words], cwd=home, capture_output=True, text=True, check=False
-    )
-    assert "Traceback" not in done.stderr
-    return done.returncode, done.stdout, " ".join(done.stderr.split())
-
-
-def test_the_command_line_exits_by_what_it_checked_and_writes_junit(home):
+def test_the_command_line_exits_by_what_it_checked_and_writes_junit(home, command_line):
     asked = ["--require", "recall@3>=0.5", "--require", "mrr > 0.5"]
-    code, out, _ = cli(home, "good", *asked, "--baseline", "same", "--no-worse-than", "0.02", "--junit", "good.xml")
+    code, out, _ = command_line(
+        "check", "good", *asked, "--baseline", "same", "--no-worse-than", "0.02", "--junit", "good.xml"
+    )
     assert code == 0
     assert out.splitlines()[0] == "Run 'good' passed: 5 of 5 checks."
     suite = ElementTree.parse(home / "good.xml").getroot()
@@ -139,7 +130,7 @@ def test_the_command_line_exits_by_what_it_checked_and_writes_junit(home):
         "mrr no worse than same by more than 0.02",
     ]  # fmt: skip
 
-    code, out, _ = cli(home, "bad", *asked, "--baseline", "good", "--junit", "bad.xml", "--json")
+    code, out, _ = command_line("check", "bad", *asked, "--baseline", "good", "--junit", "bad.xml", "--json")
     body = json.loads(out)
     assert (code, body["passed"]) == (1, False)
     assert [check["standing"] for check in body["checks"]] == ["met", *["not met"] * 4]
@@ -153,7 +144,7 @@ def test_the_command_line_exits_by_what_it_checked_and_writes_junit(home):
     interval = f"-0.875 [{loss['low']:+.3f}, {loss['high']:+.3f}], n = 8 in 1 cluster of documents"
     assert interval in failures["recall@3 no worse than good by more than 0.02"]
 
-    code, out, _ = cli(home, "good", "--json")
+    code, out, _ = command_line("check", "good", "--json")
     assert (code, json.loads(out)["passed"], json.loads(out)["problems"]) == (0, True, [])
 
 

@@ -265,26 +265,6 @@ def test_tokens_given_are_those_that_an_answerer_can_read():
     assert given(**answers, context="oracle") == [(105 + 10) / 2] * 3
 
 
-def test_the_command_replays_prints_and_is_json(made, command_line, monkeypatch):
-    workspace, _ = made
-    monkeypatch.setattr("ragviz.workspace.open_workspace", lambda: workspace)
-    code, out, _ = command_line("rescue", "base", "-k", 2, "--json")
-    body = json.loads(out)
-    assert (code, body["run"], body["k"], body["n"]) == (0, "base", 2, 90)
-    together = replays.combination(workspace, columns(workspace, "base"), 2)
-    table = replays.rescue(together.columns, 2)
-    assert {row["change"]: (row["rescues"], row["breaks"]) for row in body["changes"]} == counts(table)
-    assert [row["net"] for row in body["changes"]] == sorted((row["net"] for row in body["changes"]), reverse=True)
-    assert all(len(row["rescued"]) == row["rescues"] and len(row["broken"]) == row["breaks"] for row in body["changes"])
-    assert len(body["beyond"]) == table.unrescued.sum()
-    assert (body["not_replayed"], body["failed"]) == ([], {})
-    code, out, _ = command_line("rescue", "base", "-k", 2)
-    assert code == 0
-    assert re.search(rf"^Of {body['lost']} questions whose evidence is not in the first 2 chunks: ", out)
-    code, _, error = command_line("rescue", "base", "-k", 21)
-    assert (code, "k must be from 1 to the depth of run 'base', 20: 21 is not." in error) == (2, True)
-
-
 def test_one_question_is_rescued_by_the_least_k_and_the_best_others():
     ranks = [1, 4, 0]
     tried = [

@@ -5,17 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from ragviz.core.call import Paid
 from ragviz.runs import judgements, measurements, overviews
 from ragviz.workspace import open_workspace
 from tests.test_pages import address, built, button, checked, home, show, words  # noqa: F401  # fixtures
-
-
-def ticking(monkeypatch: pytest.MonkeyPatch, *rows: int) -> None:
-    """Tick rows of the table, which AppTest cannot."""
-    monkeypatch.setattr("ragviz.ui.kit.table.ticked", lambda _, ids: [ids[row] for row in rows if row < len(ids)])
 
 
 def table(app):
@@ -51,23 +45,6 @@ def test_runs_are_filtered_and_columns_chosen_by_the_address(home: Path) -> None
     app = show("runs", tags="baseline,gone")
     assert "gone" in app.warning[0].value
     assert address(app)["tags"] == "baseline"
-
-
-def test_two_runs_that_are_ticked_are_compared_the_older_as_the_baseline(home: Path, monkeypatch) -> None:  # noqa: F811
-    ticking(monkeypatch, 0)
-    app = show("runs")
-    assert button(app, "Compare").disabled
-    assert "Tick one more run" in words(app)
-    ticking(monkeypatch, 0, 1)
-    app = show("runs")
-    assert "10 common questions to compare" in words(app)
-    assert button(app, "Results").disabled
-    checked(button(app, "Compare").click().run())
-    assert address(app)["runs"] == "words,vectors"
-
-
-def asked(body, argument: str) -> AppTest:
-    return AppTest.from_function(body, args=(argument,), default_timeout=60).run()
 
 
 def test_stored_means_are_those_of_the_run_and_follow_its_changes(home: Path, monkeypatch) -> None:  # noqa: F811

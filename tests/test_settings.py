@@ -192,7 +192,6 @@ def test_a_persons_files_keep_their_mode_and_content(configured: bool, tmp_path:
         return done.stdout.strip()
 
     python("-m", "ragviz", "corpus", "add", "notes", "a.txt")
-    python("-m", "ragviz", "jobs")
     python("-c", "import ragviz; assert ragviz.open().workspace.store.corpora.all()")
     home = (
         person if configured else Path(python("-c", "import platformdirs; print(platformdirs.user_data_dir('ragviz'))"))

@@ -19,42 +19,24 @@ from ragviz.workspace import Workspace
 from tests import odd_judges
 from tests.test_running import DOCUMENT, ROWS
 
-ZH_PLACES = ["北阀门", "南阀门", "东水泵", "西水泵", "上闸口", "下闸口", "内水塔", "外水塔"]
-ZH_DOCUMENT = "\n\n".join(
-    f"{place}于{2001 + n}年更换，负责人是王芳，每年费用为{40 + n}元。" for n, place in enumerate(ZH_PLACES)
-)
-ZH_ROWS = [
-    {
-        "id": f"zh-{n}",
-        "question": f"{place}是哪一年更换的？",
-        "answer": f"{place}于{2001 + n}年更换。",
-        "document": "阀门.txt",
-        "quote": f"{place}于{2001 + n}年更换",
-    }
-    for n, place in enumerate(ZH_PLACES)
-] + [{"id": "zh-none", "question": "礼拜堂的画家叫什么名字？", "answer": "", "unanswerable": True}]
-
-SETS = {"en": ("pumps.txt", DOCUMENT, ROWS), "zh": ("阀门.txt", ZH_DOCUMENT, ZH_ROWS)}
 JUDGED = {name for name, metric in ANSWER_METRICS.items() if metric.judged}
 
 
-@pytest.fixture(params=["en", "zh"])
-def workspace(request, server, tmp_path, monkeypatch) -> Workspace:
+@pytest.fixture
+def workspace(server, tmp_path, monkeypatch) -> Workspace:
     for name, value in {
         "RAGVIZ_HOME": str(tmp_path / "home"), "OPENAI_BASE_URL": server.url, "RAGVIZ_MODEL": "loopback",
         "RAGVIZ_EMBEDDER": "openai:bags",
     }.items():  # fmt: skip
         monkeypatch.setenv(name, value)
     workspace = Workspace(Settings(_env_file=None))
-    for client in (workspace.client("loopback"),):
-        client._backoff = 0.001
-    name, text, rows = SETS[request.param]
+    workspace.client("loopback")._backoff = 0.001
     corpus = workspace.store.corpora.add("c")
-    corpora.add_file(workspace, corpus, name, text.encode())
+    corpora.add_file(workspace, corpus, "pumps.txt", DOCUMENT.encode())
     indexing.build_index(
         workspace, corpus, "i", IndexConfig(chunk_size=40, embedder="openai:bags", chunker="sentences")
     )
-    data = "\n".join(json.dumps(row) for row in rows).encode()
+    data = "\n".join(json.dumps(row) for row in ROWS).encode()
     assert not exchange.import_data(workspace, corpus, data, "q.jsonl", "q").problems
     return workspace
 

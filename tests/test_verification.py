@@ -12,8 +12,7 @@ from ragviz.core.errors import Cancelled
 from ragviz.core.question import Question
 from ragviz.core.settings import Settings
 from ragviz.documents import corpora
-from ragviz.generation import model_questions, verification, verifying
-from ragviz.generation.model_questions import Task
+from ragviz.generation import verification, verifying
 from ragviz.generation.verification import Candidate, Context
 from ragviz.index import indexing
 from ragviz.models.chat import ModelClient
@@ -263,16 +262,6 @@ def test_the_estimate_counts_the_calls_that_are_made_and_makes_none(server, know
     assert (again.total, again.cached) == (18, 18), "what questions are alone is known of each"
 
 
-def test_a_second_verification_makes_no_call_in_whatever_company(server, knows):
-    cache, verdicts, questions = Memory(), Memory(), mixed(knows)
-    client = client_of(server, cache)
-    first = verified(server, *questions, of=both, client=client, verdicts=verdicts)
-    calls = server.counts.calls
-    second = verified(server, *reversed(questions[3:]), of=both, client=client, verdicts=verdicts)
-    assert server.counts.calls == calls
-    assert second == list(reversed(first[3:]))
-
-
 # A set
 
 
@@ -362,21 +351,3 @@ def test_a_killed_verification_goes_on_and_pays_nothing_twice(workspace, server)
 
 
 # Written and verified
-
-
-def test_bridges_of_which_one_passage_is_enough_are_rejected_and_no_others(workspace, server, monkeypatch):
-    """Faults are planted in about half: their questions quote one passage of the two that they claim to need."""
-    monkeypatch.setitem(model_server.WRONG, "one passage", 0.5)
-    info = workspace.store.indexes.get("pumps")
-    documents = {d.id: d for d in workspace.store.documents.texts(info.corpus_id, info.documents)}
-    cuts = workspace.store.indexes.cuts(info.build, info.documents)
-    [chunks] = [indexing.chunks_of(document, cuts[i]) for i, document in documents.items()]
-    tasks = [Task("bridge", "colleague", pair) for pair in zip(chunks[::2], chunks[1::2], strict=True)]
-    written = list(model_questions.written(tasks, documents, set(), workspace.model))
-    assert [q.status for q in written] == ["proposed"] * 30
-    planted = {q.id for q in written if q.text.count("“") == 1}
-    assert 8 <= len(planted) <= 22
-    outcomes = verification.verify(written, verifying.contexts_of(workspace, info), workspace.model)
-    rejected = {q.id: q.reason for q in outcomes if q.status == "rejected"}
-    assert rejected.keys() == planted
-    assert {reason.split(":")[0] for reason in rejected.values()} == {"can be answered without passage 2"}

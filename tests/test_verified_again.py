@@ -66,15 +66,3 @@ def stored_answer(opened: Workspace) -> str:
     """What the passage of the second question says."""
     [[span]] = stored(opened)["q01"].evidence
     return span.text.partition(" was ")[2].rstrip(".")
-
-
-def test_what_cannot_be_verified_now_stays_verified_as_it_was(workspace: Workspace, server: ModelServer) -> None:  # noqa: F811
-    pump_set(workspace, 2)
-    verifying.verify_questions(workspace, "q", "pumps")
-    before = stored(workspace)["q00"]
-    [[span]] = before.evidence
-    stale = replace(before, evidence=((replace(span, stale=True),),))
-    put(workspace, stale)
-    result = verifying.verify_questions(workspace, "q", "pumps", again=True)
-    assert (result.verified, result.unverified) == (2, 1)
-    assert stored(workspace)["q00"] == stale

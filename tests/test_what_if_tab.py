@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from urllib.parse import parse_qsl
-
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from ragviz.analysis.what_if import METRICS, Choices
-from ragviz.core.configuration import RunConfig
-from ragviz.core.job import NewJob
-from ragviz.runs import running, searched_again, what_if_of_run
-from ragviz.ui import job_panel, what_if_tab
+from ragviz.runs import what_if_of_run
+from ragviz.ui import what_if_tab
 from ragviz.workspace import open_workspace
 from tests.test_pages import address, built, checked, home, show, words  # noqa: F401 - fixtures among them
 
@@ -50,40 +45,3 @@ def test_the_choices_of_the_address_are_measured() -> None:
     own = show("results", run="vectors", tab=TAB)
     assert {note for _, note in tiles(own).values()} == {"as the run"}
     assert "Back to the run's own choices" not in words(own)
-
-
-def made_by(app: AppTest) -> dict[str, str]:
-    """Return the parameters of the page Run that *Make this run* opens, without the corpus; {} without the link."""
-    links = [each.proto for each in app.get("page_link") if "Make this run" in each.proto.label]
-    return {name: value for link in links for name, value in parse_qsl(link.query_string) if name != "corpus"}
-
-
-def test_another_constant_needs_both_rankings_which_a_job_searches_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    workspace = open_workspace()
-    running.run(workspace, "both", RunConfig("small", "asked", "hybrid", depth=20))
-    run = workspace.store.runs.get("both")
-    app = show("results", run="both", tab=TAB)
-    assert "if-constant" not in [slider.key for slider in app.select_slider]
-    submitted: list[tuple[object, ...]] = []
-    monkeypatch.setattr(job_panel, "submit", lambda *job: submitted.append(job))
-    app.button(key="search-both").click()
-    checked(app.run())
-    assert submitted == [("search-both", NewJob("search", "Search again for both", run.corpus_id, {"run": run.id}))]
-    searched_again.search_again(workspace, run)  # what the job does
-    checked(app.run())
-    assert "search-both" not in [button.key for button in app.button]
-    app.select_slider(key="if-constant").set_value(0)
-    checked(app.run())
-    assert address(app)["if-constant"] == "0"
-    assert tiles(app) == expected("both", Choices(3), 0)
-    assert made_by(app) == {"preset": "both", "index": "small", "set": "asked", "k": "3", "rrf_constant": "0"}
-    page = show("run", **made_by(app))
-    assert {field.label: field.value for field in page.number_input}["RRF constant"] == 0
-    assert "Changed from both: RRF constant." in words(page)
-
-
-def test_risk_is_that_of_the_library() -> None:
-    app = show("results", run="words", tab=TAB, k="1", risk="20", confidence="margin")
-    shown = re.sub(r"\\", "", words(app))
-    assert "count as wrong, as their evidence is not all among the first 1, 1 unanswerable ones" in shown
-    assert "1 unanswerable ones" in shown

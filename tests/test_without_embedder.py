@@ -17,10 +17,8 @@ from ragviz.index import damage, deletion, indexing
 from ragviz.questions import exchange
 from ragviz.retrieval import search
 from ragviz.runs import choices, running
-from ragviz.ui import cache
 from ragviz.workspace import Workspace, open_workspace
 from tests.conftest import CommandResult
-from tests.test_pages import address, button, checked, configure, show, words
 
 PLACES = ["north", "south", "east", "west", "upper", "lower", "inner", "outer"]
 TEXT = "\n\n".join(f"The {place} pump costs {40 + number} euros a year." for number, place in enumerate(PLACES))
@@ -144,33 +142,3 @@ def test_the_command_line_builds_and_searches_without_an_embedder(ragviz):
 
 
 # The pages
-
-
-@pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
-    configure(monkeypatch, tmp_path / "home")
-    cache.machine.clear()
-    monkeypatch.setattr(Workspace, "embedder", embeds_nothing)
-    workspace = open_workspace()
-    corpus = workspace.store.corpora.add("pumps")
-    corpora.add_file(workspace, corpus, "pumps.txt", TEXT.encode())
-    exchange.import_data(workspace, corpus, json.dumps(ROW).encode(), "q.jsonl", "q")
-    indexing.build_index(workspace, corpus, "words", IndexConfig("sentences", 16, embedder=""))
-    return workspace
-
-
-def test_the_index_page_builds_one(home: Workspace, monkeypatch: pytest.MonkeyPatch):
-    submitted: list[IndexConfig] = []
-    monkeypatch.setattr(
-        "ragviz.ui.job_panel.submit", lambda _, job: submitted.append(IndexConfig(**job.arguments["config"]))
-    )
-    app = show("index", tab="New index")
-    choice = app.selectbox(key="embedder")
-    assert choice.options == ["all-MiniLM-L6-v2", "No embedder"]
-    assert "Embedding" in {m.label for m in app.metric}
-    checked(choice.set_value("none").run())
-    assert address(app)["embedder"] == "none"
-    assert "Nothing is embedded: BM25 ranks by words" in words(app)
-    assert "Embedding" not in {m.label for m in app.metric}
-    checked(button(app, "Build index").click().run())
-    assert [config.embedder for config in submitted] == [""]
