@@ -278,9 +278,6 @@ def test_a_configuration_is_labelled_that_was_chosen_on_its_own_questions(worksp
         project.sweep("asked", "other", chunks=[1])
 
 
-# The command line
-
-
 # Killed and resumed, paid once
 
 

@@ -248,6 +248,3 @@ def test_another_address_never_gets_the_key_of_the_one_before(
         next(b for b in app.button if b.label == "Reset to the environment").click()
         checked(app.run())
         assert cache.workspace().settings.openai_api_key.get_secret_value() == (before or "in-the-file-in-the-file")
-
-
-# Two runs

@@ -437,9 +437,6 @@ def test_one_click_makes_the_run_of_a_change(home: Path, monkeypatch: pytest.Mon
     assert job.arguments["name"] == f"words-{retriever}"
 
 
-# Compare
-
-
 # Settings
 
 

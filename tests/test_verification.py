@@ -348,6 +348,3 @@ def test_a_killed_verification_goes_on_and_pays_nothing_twice(workspace, server)
     rows = [json.loads(body)[-1]["content"] for body in chats(server)]
     alone = [json.loads(row.splitlines()[1])["questions"] for row in rows if '"questions"' in row]
     assert sum(map(len, alone)) == 61, "each question was asked about alone once"
-
-
-# Written and verified

@@ -139,6 +139,3 @@ def test_the_command_line_builds_and_searches_without_an_embedder(ragviz):
     code, out, err = ragviz("run", "--index", "words", "--questions", "q", "--name", "r", "--json")
     assert code == 0, err
     assert open_workspace().store.runs.get("r").config.retriever == "bm25"
-
-
-# The pages
