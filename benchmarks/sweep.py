@@ -4,7 +4,8 @@
 
 The corpus is the sample; the cells are 3 chunkings × 2 retrievers × 2 k, answered, judged and embedded by the loopback
 model server over real HTTP. The calls of the judge, and all requests, of the twelve are counted against those of the
-first cell alone, and the texts that were embedded against the distinct ones. Then a sweep of six cells is killed by
+first cell alone, and against those that distinct answers and passages need; the texts that were embedded against the
+distinct ones. Then a sweep of six cells is killed by
 SIGKILL at ten moments, evenly spaced over its calls, and resumed each time: it has to end with the numbers of an
 uninterrupted one. What was asked twice is counted against the calls that can have been under way when it was killed,
 whose reply nobody can know, and the control items, which each start asks anew.
@@ -15,6 +16,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -22,6 +24,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -34,8 +37,9 @@ from ragviz import sample  # noqa: E402
 from ragviz.core.settings import Settings  # noqa: E402
 from ragviz.documents import corpora  # noqa: E402
 from ragviz.questions import exchange  # noqa: E402
+from ragviz.targets import citations  # noqa: E402
 from ragviz.workspace import Workspace  # noqa: E402
-from tests.model_server import ModelServer  # noqa: E402
+from tests.model_server import ModelServer, complete  # noqa: E402
 
 JUDGE = "judge"
 CHUNKINGS = ({"chunker": "tokens", "chunk_size": 200}, {"chunker": "recursive", "chunk_size": 120})
@@ -114,6 +118,36 @@ def judged(bodies: Sequence[Any]) -> int:
     return sum(body.get("model") == JUDGE for body in bodies)
 
 
+def least(bodies: Sequence[Any]) -> int:
+    """Count the calls of the judge that twelve configurations need, whatever shares them.
+
+    What is asked of a reference, and of an answer by itself, is asked once of each distinct one. An answer is checked
+    against passages in one call of each configuration that read some which it was not yet checked against, those of
+    more passages first: what the judge says of a passage holds for all of them, but it is known only when it was read.
+    """
+    texts = {json.dumps(body["messages"]) for body in bodies if body.get("model") == JUDGE and _asks(body) != "Context"}
+    read: dict[tuple[str, str], list[frozenset[str]]] = {}
+    for body in bodies:
+        if _asks(body) == "Answer":
+            *lines, question = body["messages"][-1]["content"].splitlines()
+            passages = {after for line, after in pairwise(lines) if re.fullmatch(r"\[\d+\]", line)}
+            answer = citations.unnumbered(json.loads(complete(body))["answer"])
+            read.setdefault((question, answer), []).append(frozenset(passages))
+    checks = 0
+    for sets in read.values():
+        known = frozenset[str]()
+        for passages_read in sorted(sets, key=len, reverse=True):
+            checks += not passages_read <= known
+            known |= passages_read
+    return len(texts) + checks
+
+
+def _asks(body: Mapping[str, Any]) -> str:
+    """Return what a request asks for, by the type of its reply: "Answer", "Context" …; "" for embeddings."""
+    name: str = body.get("response_format", {}).get("json_schema", {}).get("name", "")
+    return name.removesuffix("Reply")
+
+
 def embedded(bodies: Sequence[Any]) -> float:
     """Return the texts that were embedded ÷ the distinct ones."""
     texts = [text for body in bodies for text in _inputs(body)]
@@ -159,6 +193,14 @@ def main() -> None:
         _, all_of_them = swept(twelve, options.questions)
         what = f"twelve configurations ÷ one, {options.questions} questions"
         row(f"{what}: calls of the judge", judged(all_of_them), judged(one), "calls", 2.25)
+        needed = least(all_of_them)
+        row(
+            f"{what}: calls of the judge ÷ those that distinct answers and passages need",
+            judged(all_of_them),
+            needed,
+            "calls",
+            1.05,
+        )
         row(f"{what}: all requests", len(all_of_them), len(one), "requests", 2.5)
         row(f"{what}: texts embedded ÷ distinct ones", embedded(all_of_them), None, "", 1.0)
     if "kills" in options.parts:

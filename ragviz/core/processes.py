@@ -1,4 +1,4 @@
-"""The identity of a process, and whether it still runs."""
+"""The identity of a process, whether it still runs, and where its threads take memory."""
 
 from __future__ import annotations
 
@@ -19,6 +19,23 @@ def this_process() -> dict[str, Any]:
     import psutil
 
     return {"host": socket.gethostname(), "pid": os.getpid(), "started": psutil.Process().create_time()}
+
+
+ARENAS = -8
+"""glibc's number of the option how many arenas threads take memory from."""
+
+
+def share_memory_of_threads() -> None:
+    """Have the threads that are started from now on take memory where the first does.
+
+    By itself glibc gives some of their own to 8 threads for each core, which keep what is freed there: of 500 judged
+    questions 16 MB. Python runs one thread at a time, so that they need not wait for each other. Other C libraries have
+    no such option.
+    """
+    import ctypes
+
+    if option := getattr(ctypes.CDLL(None), "mallopt", None):
+        option(ARENAS, 1)
 
 
 def start_of(pid: int) -> float:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, cast
 
+from ragviz.core import processes
 from ragviz.core.configuration import IndexInfo, Run, RunConfig
 from ragviz.core.errors import Deleted, UsageError
 from ragviz.core.question import Question
@@ -66,6 +67,7 @@ def run(
             it again after that continues regardless.
 
     """
+    processes.share_memory_of_threads()
     noted: dict[str, Any] = {"target": target_name, "knows": {"again": False}} if target_name else {}
     index, question_set, questions, config = _inputs(workspace, config, target_name)
     index = search.ready(workspace, index)
