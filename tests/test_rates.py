@@ -6,7 +6,7 @@ import pytest
 
 from ragviz.core.configuration import IndexConfig
 from ragviz.documents import corpora
-from ragviz.index import indexing
+from ragviz.index import embedded_chunks, indexing
 from ragviz.store import stored_calls
 
 
@@ -45,9 +45,10 @@ def test_a_build_teaches_how_fast_texts_are_embedded_and_cached_ones_teach_nothi
     corpora.add_file(workspace, corpus, "notes.txt", text.encode())
     indexing.build_index(workspace, corpus, "i", IndexConfig(chunk_size=60))
     name = workspace.settings.embedder
-    chunks, tokens = (stored_calls.rate(cache, by(name)) for by in (indexing.chunks_by, indexing.tokens_by))
+    rates = (embedded_chunks.chunks_by, embedded_chunks.tokens_by)
+    chunks, tokens = (stored_calls.rate(cache, by(name)) for by in rates)
     built = workspace.store.indexes.get("i")
     assert chunks is not None
     assert tokens == pytest.approx(chunks * built.tokens / built.chunks)  # they were counted over the same seconds
     indexing.build_index(workspace, corpus, "j", IndexConfig(chunk_size=60))
-    assert stored_calls.rate(cache, indexing.chunks_by(name)) == chunks
+    assert stored_calls.rate(cache, embedded_chunks.chunks_by(name)) == chunks

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -12,12 +13,16 @@ from pathlib import Path
 import pytest
 
 from ragviz.core.configuration import IndexConfig
+from ragviz.core.document import Corpus
 from ragviz.core.job import Job, NewJob
+from ragviz.core.ranking import Ranking
 from ragviz.core.settings import Settings
-from ragviz.jobs import queue
-from ragviz.service import target_verbs
+from ragviz.documents import corpora
+from ragviz.jobs import queue, worker
+from ragviz.service import index_verbs, target_verbs
 from ragviz.workspace import Workspace
 from tests.conftest import POSTGRESQL, CommandResult, emptied
+from tests.model_server import ModelServer
 from tests.system_server import SystemServer
 from tests.test_recorded import answers, questions_in, target, told
 
@@ -106,11 +111,64 @@ def test_what_needs_this_machine_is_left_to_no_worker(workspace, monkeypatch) ->
     assert hosts("documents", files=[]) != ""
     assert hosts("index", name="i", config={"backend": "elasticsearch"}) == ""
     assert hosts("index", name="j", config={"backend": "local"}) != ""
-    monkeypatch.setenv("RAGVIZ_TYPED", "OPENAI_BASE_URL")
+    workspace.typed = {"OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
     assert hosts("run", name="typed") != ""
-    monkeypatch.delenv("RAGVIZ_TYPED")
+    workspace.typed = {}
     workspace.store.indexes.add(corpus.id, "here", IndexConfig(backend="local"))
     assert hosts("run", name="s") != ""
+
+
+SENTENCES = {"chunker": "sentences", "chunk_size": 12, "embedder": "openai:bags", "backend": "local"}
+
+
+def rooms(workspace: Workspace, count: int) -> Corpus:
+    corpus = workspace.store.corpora.add("rooms")
+    for part in range(2):
+        lines = [f"The pump of room {number} is checked every week." for number in range(part, count, 2)]
+        corpora.add_file(workspace, corpus, f"{part}.txt", "\n\n".join(lines).encode())
+    return corpus
+
+
+def rankings(workspace: Workspace) -> list[Ranking]:
+    info = workspace.store.indexes.get("i")
+    [vectors] = [workspace.embedder_of(info.config).embed([f"room {n}" for n in range(30)], "query")]
+    return workspace.index(info).knn(vectors, 20)
+
+
+def test_a_build_that_several_machines_share_and_are_killed_at_is_the_one_of_a_single_machine(
+    workspace, start_worker, tmp_path, monkeypatch
+) -> None:
+    """By hand: 6,000 chunks are twelve shards; of a killed machine one batch of texts in flight is embedded again."""
+    with ModelServer(latency=0.3) as server:
+        server.most_texts = 64
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        workspace = Workspace(Settings(_env_file=None, home=tmp_path / "home"))
+        corpus = rooms(workspace, 6_000)
+        job, _ = queue.submit_once(workspace, index_verbs.build(workspace, corpus, "i", SENTENCES))
+        for name in ("one", "two"):
+            start_worker(name, "--queues", "embed")
+        killed = 0
+        while (job := workspace.store.jobs.get(job.id)).status in queue.ACTIVE:
+            helping = [each for each in workspace.store.jobs.active() if each.kind == "help-index" and each.done]
+            if helping and not killed:
+                os.kill(helping[0].pid, signal.SIGKILL)
+                killed += 1
+            time.sleep(0.05)
+        assert job.status == "done", job.error
+        assert (killed, job.result["chunks"], job.result["embedded"]) == (1, 6_000, 6_000)
+        embedded = server.counts.embedded
+        assert embedded <= 6_000 + 1 + 512
+        helped = {Path(each.home).name: each for each in workspace.store.jobs.all() if each.kind == "help-index"}
+        assert {name: ended(workspace, each).status for name, each in helped.items()} in (
+            {"one": "interrupted", "two": "done"},
+            {"one": "done", "two": "interrupted"},
+        )
+        assert workspace.store.shares.all() == []
+        shared = rankings(workspace)
+        monkeypatch.delenv("RAGVIZ_DATABASE_URL")
+        alone = Workspace(Settings(_env_file=None, home=tmp_path / "alone"))
+        worker.perform_new(alone, index_verbs.build(alone, rooms(alone, 6_000), "i", SENTENCES))
+        assert rankings(alone) == shared
 
 
 def test_a_worker_needs_a_shared_database_and_a_queue_that_exists(

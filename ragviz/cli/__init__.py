@@ -138,9 +138,11 @@ def list_jobs(
     queue.start_waiting(workspace)
     listed, places = queue.listed(workspace), queue.places(workspace)
     rows = [
-        (j.id, j.status, j.title, queue.progress_words(j, places.get(j.id)), queue.note(workspace, j)) for j in listed
+        (j.id, j.status, j.host, j.title, queue.progress_words(j, places.get(j.id)), queue.note(workspace, j))
+        for j in listed
     ]
-    console.show(listed, as_json, lambda: console.table(("job", "status", "what", "progress", "note"), rows))
+    columns = ("job", "status", "machine", "what", "progress", "note")
+    console.show(listed, as_json, lambda: console.table(columns, rows))
 
 
 @app.command("worker")

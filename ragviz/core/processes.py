@@ -6,6 +6,7 @@ import os
 import socket
 import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 FOREIGN_HOURS = 24
@@ -36,6 +37,11 @@ def share_memory_of_threads() -> None:
 
     if option := getattr(ctypes.CDLL(None), "mallopt", None):
         option(ARENAS, 1)
+
+
+def place(home: Path) -> str:
+    """Return a name of this machine and home: of all places that share a store, the one where a job is done."""
+    return f"{socket.gethostname()}:{home}"
 
 
 def start_of(pid: int) -> float:

@@ -14,14 +14,14 @@ from ragviz.backends.protocol import Writer
 from ragviz.core.configuration import REMOTE, IndexConfig, IndexInfo
 from ragviz.core.digests import new_id
 from ragviz.core.document import Chunk, Corpus, Document, DocumentInfo
-from ragviz.core.errors import Deleted, ModelError, UsageError
+from ragviz.core.errors import Deleted, UsageError
 from ragviz.core.stopping import Progress, silent
 from ragviz.index import chunking, prefixes
 from ragviz.index.damage import content_of, examined
+from ragviz.index.embedded_chunks import Ready, embedded, offered
 from ragviz.models.requests import Spending, dollars
 from ragviz.models.tokenizer import open_tokenizer, text_tokens_of
-from ragviz.models.vectors import Embedder, Vectors
-from ragviz.store import stored_calls
+from ragviz.models.vectors import Embedder
 from ragviz.store.schema import Cuts
 from ragviz.text import segmentation
 from ragviz.workspace import Workspace
@@ -202,7 +202,8 @@ def _fill(
     try:
         new = cut(workspace, info, missing, progress)
         writer.delete([chunk_id for d, cuts in gone.items() for chunk_id in chunk_ids(d, cuts)])
-        add(workspace, info, new, embedder, writer, progress)
+        with offered(workspace, info, new, embedder, progress) as ready:
+            add(workspace, info, new, embedder, writer, progress, ready)
         cuts = same | new
         progress(_count(cuts), _count(cuts), "chunks", "Publishing")
         store.indexes.set_status(info.id, "building")  # until its row is written too
@@ -243,8 +244,12 @@ def add(
     embedder: Embedder | None,
     writer: Writer,
     progress: Progress,
+    ready: Ready = lambda _: None,
 ) -> None:
-    """Add the cuts of documents to the index window by window, embedded where there is an embedder."""
+    """Add the cuts of documents to the index window by window, embedded where there is an embedder.
+
+    `ready` is called with the number of chunks that are needed next.
+    """
     total, done = _count(cuts), 0
     chunks = (
         chunk
@@ -257,44 +262,13 @@ def add(
 
     while window := list(islice(chunks, WINDOW)):
         if embedder:
-            vectors = _embedded(workspace, info, embedder, window, partial(report, done))
+            ready(done + len(window))
+            vectors = embedded(workspace, info, embedder, window, partial(report, done))
         else:
             vectors = np.empty((len(window), 0), np.float32)
             report(done, len(window))
         writer.add(window, vectors)
         done += len(window)
-
-
-def _embedded(
-    workspace: Workspace, info: IndexInfo, embedder: Embedder, chunks: Sequence[Chunk], report: Callable[[int], None]
-) -> Vectors:
-    """Embed chunks, and learn how fast this machine does; an error that is of one chunk names it."""
-    count, seconds = embedder.embedded, embedder.seconds
-    try:
-        vectors = embedder.embed([chunk.text for chunk in chunks], "passage", report)
-    except ModelError as error:
-        if error.place is None:
-            raise
-        chunk = chunks[error.place]
-        [document] = workspace.store.documents.names(info.corpus_id, [chunk.document_id]).values()
-        place = f"Characters {chunk.start:,} to {chunk.end:,} of '{document}', a chunk of {chunk.tokens:,} tokens"
-        raise ModelError(f"{place}: {error} Build with a smaller chunk size if it is too long.") from None
-    count, seconds = embedder.embedded - count, embedder.seconds - seconds
-    tokens = sum(chunk.tokens for chunk in chunks) * count / len(chunks)  # those of the chunks that were not cached
-    learnt = workspace.store.cache("rate")
-    stored_calls.learn(learnt, chunks_by(embedder.name), count, seconds)
-    stored_calls.learn(learnt, tokens_by(embedder.name), tokens, seconds)
-    return vectors
-
-
-def chunks_by(embedder: str) -> str:
-    """Return what the rate of embedding is called that is counted in chunks."""
-    return f"chunks by {embedder}"
-
-
-def tokens_by(embedder: str) -> str:
-    """Return what the rate of embedding is called that is counted in tokens: chunks differ in length."""
-    return f"tokens by {embedder}"
 
 
 def _count(cuts: Mapping[str, Cuts]) -> int:

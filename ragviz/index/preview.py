@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from ragviz.core.configuration import IndexConfig
 from ragviz.core.document import Chunk, Document, DocumentInfo
-from ragviz.index import chunking, indexing
+from ragviz.index import chunking, embedded_chunks, indexing
 from ragviz.store import stored_calls
 from ragviz.workspace import Workspace
 
@@ -37,7 +37,7 @@ class Extent:
 
 def speed_of(workspace: Workspace, embedder: str) -> float | None:
     """Return the tokens a second that an embedder embeds on this machine, None before it did."""
-    return stored_calls.rate(workspace.store.cache("rate"), indexing.tokens_by(embedder))
+    return stored_calls.rate(workspace.store.cache("rate"), embedded_chunks.tokens_by(embedder))
 
 
 def sampled(documents: Sequence[DocumentInfo]) -> list[DocumentInfo]:

@@ -28,7 +28,7 @@ from ragviz.core.job import ACTIVE as ACTIVE
 from ragviz.core.job import Job, NewJob
 from ragviz.core.settings import TYPED
 from ragviz.jobs import carrier, turns
-from ragviz.jobs.tasks import KINDS
+from ragviz.jobs.tasks import HELP, KINDS
 from ragviz.store import database
 from ragviz.store.store import Store
 from ragviz.workspace import Workspace
@@ -69,7 +69,7 @@ def submit_once(workspace: Workspace, new: NewJob, press: Press | None = None) -
     since = press.shown if press else None
 
     def duplicate(seen: Sequence[Job]) -> Job | None:
-        if key and (pressed := next((job for job in seen if job.press == key), None)):
+        if key and (pressed := _pressed(seen, key)):
             return refreshed(pressed)
         current = [refreshed(job) for job in seen]
         alive = [job for job in current if job.status in ACTIVE]
@@ -116,16 +116,20 @@ def place(workspace: Workspace, job: Job | NewJob, process: Mapping[str, Any] | 
     process = process or (processes.this_process() if workspace.typed else None)
     if process is None and _can_be_done_elsewhere(workspace, job):
         return dict(ANYWHERE)
-    where = {"host": socket.gethostname(), "home": str(workspace.settings.home), "folder": str(workspace.opened_in)}
     known = process or {"pid": None, "started": None}
-    return where | {"pid": known["pid"], "pid_started": known["started"]}
+    return _here(workspace) | {"pid": known["pid"], "pid_started": known["started"]}
+
+
+def _here(workspace: Workspace) -> dict[str, Any]:
+    home = str(workspace.settings.home)
+    return {"host": socket.gethostname(), "home": home, "folder": str(workspace.opened_in)}
 
 
 ANYWHERE = {"host": "", "home": "", "folder": "", "pid": None, "pid_started": None}
 
 
 def _can_be_done_elsewhere(workspace: Workspace, job: Job | NewJob) -> bool:
-    """Return whether a job needs nothing of this machine: no file, no local index, no setting that was typed here."""
+    """Return whether a job needs nothing of this machine: no file, no local index."""
     store, settings = workspace.store, workspace.settings
     typed = workspace.typed or os.environ.get(TYPED)
     if typed or not (KINDS[job.kind].queue and store.is_shared and settings.elasticsearch_url):
@@ -179,6 +183,8 @@ def start_waiting(workspace: Workspace, most: int | None = None) -> list[subproc
     """
     if os.environ.get(TYPED):
         return []
+    if workspace.store.is_shared:
+        _offer_help(workspace)
     me, home = processes.this_process(), str(workspace.settings.home)
     mine = {"status": "starting", "host": me["host"], "home": home, "pid": me["pid"], "pid_started": me["started"]}
     started: list[subprocess.Popen[bytes]] = []
@@ -209,6 +215,26 @@ def _follow(workspace: Workspace, process: subprocess.Popen[bytes]) -> None:
     process.wait()
     with suppress(RagvizError):  # whoever looks next starts them
         start_waiting(workspace)
+
+
+def _offer_help(workspace: Workspace) -> None:
+    """Create a job of this home for each share of a job that is done elsewhere, once."""
+    here = processes.place(workspace.settings.home)
+    for share in workspace.store.shares.all():
+        kind, press = HELP[share.noun], f"{share.id} {here}"
+        if share.place == here or KINDS[kind].queue not in workspace.settings.queues.split(","):
+            continue
+        if not workspace.store.jobs.with_press(press):
+            arguments = {share.noun: share.subject, "share": share.id}
+            more = _here(workspace) | {"person": share.person}
+            title = f"Help with {share.title}"
+            workspace.store.jobs.add_once(
+                kind, title, share.corpus_id, arguments, partial(_pressed, press=press), press, **more
+            )
+
+
+def _pressed(seen: Sequence[Job], press: str) -> Job | None:
+    return next((job for job in seen if job.press == press), None)
 
 
 def take(workspace: Workspace, wanted: Callable[[Job], bool], **values: Any) -> Job | None:
@@ -417,6 +443,8 @@ def is_mended(workspace: Workspace, job: Job) -> bool:
     store, ended = workspace.store, job.finished or job.heartbeat or job.created
     if job.corpus_id and store.ids_of([("corpus", job.corpus_id)]) == [None]:
         return True
+    if share := job.arguments.get("share"):
+        return store.shares.find(share) is None
     if made := made_by(job, "index"):
         info = store.indexes.find(made)
         return info is not None and info.corpus_id == job.corpus_id and bool(info.build) and (info.built or 0) > ended

@@ -11,6 +11,7 @@ from ragviz import sample
 from ragviz.core.configuration import IndexConfig, Run, RunConfig
 from ragviz.core.errors import Cancelled, Deleted, NotFoundError, UsageError
 from ragviz.core.job import Job
+from ragviz.core.share import Share
 from ragviz.core.stopping import Progress
 from ragviz.store.transactions import Kind as Noun
 from ragviz.store.transactions import plain_name
@@ -132,6 +133,19 @@ def _build_index(workspace: Workspace, arguments: Mapping[str, Any], progress: P
     config = _config(IndexConfig, arguments["config"])
     fresh = arguments.get("fresh", False)
     return asdict(indexing.build_index(workspace, corpus, arguments["name"], config, fresh=fresh, progress=progress))
+
+
+def _help_index(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+    from ragviz.index import embedded_chunks
+
+    return {"embedded": embedded_chunks.help_with(workspace, _share(workspace, arguments), progress)}
+
+
+def _share(workspace: Workspace, arguments: Mapping[str, Any]) -> Share:
+    share = workspace.store.shares.find(arguments["share"])
+    if share is None:
+        raise Deleted("What it was to help with has ended.")
+    return share
 
 
 def _config(record: type[Config], choices: Mapping[str, Any]) -> Config:
@@ -368,6 +382,13 @@ KINDS: Mapping[str, Kind] = {
         },
         queue="embed",
     ),
+    "help-index": Kind(
+        _help_index,
+        "Opening the embedder",
+        works_on=(("index", "index"),),
+        kept="What it embedded is kept.",
+        queue="embed",
+    ),
     "questions": Kind(
         _generate,
         "Reading chunks",
@@ -488,3 +509,5 @@ KINDS: Mapping[str, Kind] = {
     ),
 }
 """Kind of job by name."""
+HELP = {"index": "help-index"}
+"""Kind of job by the noun of what is shared: takes shards of a job that is done elsewhere."""

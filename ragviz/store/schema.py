@@ -40,6 +40,7 @@ from ragviz.core.job import Job
 from ragviz.core.question import LONGEST_ID, Question, Side, Split
 from ragviz.core.recording import Context
 from ragviz.core.score import Score
+from ragviz.core.share import Share
 from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.text.untrusted import storable
 
@@ -239,6 +240,9 @@ experiments = _table("experiments", "id", "corpus_id", record=Experiment, unique
 cells = _table("cells", "experiment_id number", record=Cell, number=int)
 targets = _table("targets", "id", unique="name", name=str, created=float, endpoint=Endpoint)
 jobs = _table("jobs", "id", "created", "press", record=Job)
+shares = _table("shares", "id", record=Share)
+# The shards of a share: `done` is what whoever did one has counted, NULL while it is to be done.
+shards = _table("shards", "share_id number", number=int, body=bytes, done=int | None)
 revisions = _table("revisions", "owner_id", number=int)
 # For `database.writing`, to know whether PostgreSQL committed a transaction.
 receipts = _table("receipts", "writer", number=int, written=float)

@@ -27,6 +27,7 @@ from ragviz.store.stored_experiments import StoredExperiments
 from ragviz.store.stored_jobs import StoredJobs
 from ragviz.store.stored_questions import StoredQuestions, StoredSets, StoredVersions
 from ragviz.store.stored_runs import StoredJudgements, StoredRankings, StoredRuns
+from ragviz.store.stored_shares import StoredShares
 from ragviz.store.stored_targets import StoredTargets
 from ragviz.store.transactions import TABLES, Kind, Transactions, best, named_query
 
@@ -53,6 +54,7 @@ class Store:
         self.experiments = StoredExperiments(transactions)
         self.targets = StoredTargets(transactions)
         self.jobs = StoredJobs(transactions)
+        self.shares = StoredShares(transactions)
         self.pool = StoredPool(transactions)
 
     def cache(self, kind: str) -> StoredCache:

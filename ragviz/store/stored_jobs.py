@@ -120,6 +120,10 @@ class StoredJobs(Repository):
         of = sa.or_(jobs.status.in_(ACTIVE), jobs.id.in_(sa.select(newest.c.id)))
         return [record(Job, row) for row in self._rows(sa.select(schema.jobs).where(of).order_by(jobs.created.desc()))]
 
+    def with_press(self, press: str) -> bool:
+        """Return whether there is a job with this idempotency key."""
+        return bool(self._rows(sa.select(schema.jobs.c.id).where(schema.jobs.c.press == press)))
+
     def active(self) -> list[Job]:
         """Return the jobs that wait, or that a process was started for, the oldest first."""
         return [record(Job, row) for row in self._rows(_ACTIVE)]

@@ -222,7 +222,8 @@ def _draw(job: Job, place: int | None = None) -> None:
         _draw_unsuccessful(job)
         return
     with st.container(border=True, gap="xxsmall", key=f"job-card-{job.id}"):
-        st.markdown(f"**{plain(job.title)}**")
+        where = f" :gray[on {plain(job.host)}]" if cache.workspace().store.is_shared and job.host else ""
+        st.markdown(f"**{plain(job.title)}**{where}")
         share, words = job_words(job, time.time(), _pace(job), place)
         st.progress(share, text=words)
         stopping = job.cancel

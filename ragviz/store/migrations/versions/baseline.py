@@ -101,6 +101,8 @@ def upgrade() -> None:
     _table("set_facts", "set_id name", text="body")
     _table("set_versions", "set_id number", text="author action edit_key", whole="number", real="created")
     _table("spent", "person month", text="person month", whole="calls prompt_tokens completion_tokens", real="dollars")
+    _table("shards", "share_id number", whole="number done", data="body", null="done")
+    _table("shares", "id", text="noun subject corpus_id title person place facts")
     _table("summaries", "run_id", text="version body overview", whole="revision")
     _table("targets", "id", unique="name", text="name endpoint", real="created")
     _table("verdicts", "subject judge chunk", data="body")
