@@ -13,7 +13,7 @@ from ragviz.core.errors import UsageError
 from ragviz.models.requests import Prices
 from ragviz.service import settings_verbs
 from ragviz.text.markup import plain
-from ragviz.ui import cache, frame
+from ragviz.ui import address, cache, frame
 from ragviz.ui.kit import heading, notices, saving, table
 
 workspace = frame.begin()
@@ -211,6 +211,8 @@ with columns[0], notices.errors_shown():
     endpoint()
 with columns[1], notices.errors_shown():
     prices()
+if workspace.person.may("admin"):
+    address.link("audit", "Audit: who did what")
 heading.section("Downloads")
 saving.choose()
 heading.section("Effective settings")

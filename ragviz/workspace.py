@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragviz.core import addresses
+from ragviz.core.call import Exceeded, Limits, Paid
 from ragviz.core.configuration import NO_EMBEDDER, REMOTE, Backend, IndexConfig, IndexInfo
 from ragviz.core.errors import UsageError
 from ragviz.core.person import Person
@@ -32,6 +34,8 @@ class Workspace:
         self.person = person or Person(settings.person)
         self.typed: Mapping[str, str] = {}
         self.opened_in = Path.cwd()
+        self.paid = Paid()  # what calls of models cost that were recorded here
+        self._paying = threading.Lock()
         self._clients: dict[str, ModelClient] = {}
         self._priced: Prices = {}
 
@@ -137,7 +141,13 @@ class Workspace:
         """
         from ragviz.models.requests import Spending
 
-        pay = partial(self.store.payments.add, owner_id, person=self.person.name)
+        def pay(paid: Paid, limits: Limits) -> Exceeded | None:
+            exceeded = self.store.payments.add(owner_id, paid, limits, self.person.name)
+            if exceeded is None:
+                with self._paying:
+                    self.paid += paid
+            return exceeded
+
         return Spending(pay, budget, self.settings.monthly_budget, lambda: current().is_set())
 
     def check_price(self, model: str, budget: float | None) -> None:

@@ -20,10 +20,11 @@ from ragviz.workspace import Workspace
 MODULES = [importlib.import_module(f"ragviz.service.{each.name}") for each in pkgutil.iter_modules(service.__path__)]
 READS = {
     *("configured", "described", "foresee_log", "planned", "proposed", "read_again", "repeatable", "with_baseline"),
-    "asking",
+    *("asking", "since"),
 }
 """What a viewer may call: nothing is changed by it, spent or deleted."""
 ADMINS = {"corpus_verbs.delete", "settings_verbs.put_prices", "upkeep_verbs.back_up", "upkeep_verbs.bring_back"}
+ADMINS |= {"audit_verbs.events", "audit_verbs.count", "audit_verbs.newest"}
 
 
 def of_service() -> Iterator[tuple[str, Callable[..., Any]]]:

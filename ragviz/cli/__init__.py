@@ -19,6 +19,7 @@ from ragviz.core.installation import dashboard_folder
 
 with lazy.loading_when_used():
     from ragviz.cli import (
+        audit_commands,
         compare_commands,
         console,
         evidence_commands,
@@ -168,6 +169,7 @@ app.command("compare")(compare_commands.compare)
 app.command("export")(results_commands.export)
 app.command("report")(results_commands.report)
 app.command("listen")(targets_commands.listen)
+app.command("audit")(audit_commands.audit)
 app.command("doctor")(upkeep_commands.doctor)
 app.command("backup")(upkeep_commands.backup)
 app.command("restore")(upkeep_commands.restore)

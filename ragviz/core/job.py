@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from ragviz.core.event import Event
+
 JobStatus = Literal["queued", "starting", "running", "done", "failed", "cancelled", "interrupted"]
 ACTIVE = ("queued", "starting", "running")
 """Statuses of jobs that wait, or are done by a process."""
@@ -48,9 +50,13 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class NewJob:
-    """A job that has not been created yet: its arguments were checked, and are what JSON can hold."""
+    """A job that has not been created yet: its arguments were checked, and are what JSON can hold.
+
+    `event` is what a person asked for; it is stored with the job.
+    """
 
     kind: str
     title: str
     corpus_id: str
     arguments: Mapping[str, Any]
+    event: Event | None = None

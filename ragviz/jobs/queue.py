@@ -79,7 +79,7 @@ def submit_once(workspace: Workspace, new: NewJob, press: Press | None = None) -
             _refuse_other_choices(new.kind, new.arguments, alive)
         return same
 
-    owner = {"person": workspace.person.name}
+    owner: dict[str, Any] = {"person": workspace.person.name, "event": new.event}
     where = place(workspace, new)
     job, is_new = workspace.store.jobs.add_once(
         new.kind, new.title, new.corpus_id, new.arguments, duplicate, key, since, **owner, **where

@@ -11,13 +11,16 @@ import time
 import traceback
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from ragviz import logs
 from ragviz.core import addresses, processes
+from ragviz.core.call import Paid
+from ragviz.core.digests import new_id
 from ragviz.core.errors import Cancelled, Deleted, RagvizError, UsageError
+from ragviz.core.event import Event
 from ragviz.core.job import Job, NewJob
 from ragviz.core.person import Person
 from ragviz.core.settings import TYPED
@@ -69,7 +72,7 @@ def perform_new(workspace: Workspace, new: NewJob, watch: Progress | None = None
     After a usage error, which changed nothing and is raised to the caller, the row is deleted. Raises as `perform`.
     """
     place = queue.place(workspace, new, processes.this_process())
-    owner = {"person": workspace.person.name}
+    owner: dict[str, Any] = {"person": workspace.person.name, "event": new.event}
     job = workspace.store.jobs.add(new.kind, new.title, new.corpus_id, new.arguments, **owner, **place)
     _wait_for_turn(workspace, job.id, watch)
     try:
@@ -109,7 +112,7 @@ def _wait_for_turn(workspace: Workspace, job_id: str, watch: Progress | None) ->
 
 def _perform(workspace: Workspace, job_id: str, watch: Progress | None) -> Job:
     """Do a job that this process was started for, or waited for."""
-    store = workspace.store
+    store, paid = workspace.store, workspace.paid
     job = store.jobs.get(job_id)
     kind = KINDS[job.kind]
     me = processes.this_process()
@@ -127,9 +130,10 @@ def _perform(workspace: Workspace, job_id: str, watch: Progress | None) -> Job:
             result = result or kind.run(workspace, job.arguments, beat)
             beat.refuse_deleted()
         except BaseException as error:
-            _record_end(workspace, job, beat, error)
+            _record_end(workspace, job, beat, error, workspace.paid - paid)
             raise
-    store.jobs.update(job_id, status="done", result=result, **beat.values(), finished=time.time())
+    with store.noting(_ended(job, "done", workspace.paid - paid)):
+        store.jobs.update(job_id, status="done", result=result, **beat.values(), finished=time.time())
     _log.info("Done: %s", job.title)
     job = store.jobs.get(job_id)
     if kind.done is not None:
@@ -137,7 +141,14 @@ def _perform(workspace: Workspace, job_id: str, watch: Progress | None) -> Job:
     return job
 
 
-def _record_end(workspace: Workspace, job: Job, beat: _Heartbeat, error: BaseException) -> None:
+def _ended(job: Job, status: str, paid: Paid) -> Event:
+    """Return the event that a job ended, with what it paid."""
+    spent = {name: value for name, value in asdict(paid).items() if value}
+    details = {"kind": job.kind, "status": status, **spent}
+    return Event(new_id(), time.time(), job.person, "", "end", "job", job.id, job.title, details)
+
+
+def _record_end(workspace: Workspace, job: Job, beat: _Heartbeat, error: BaseException, paid: Paid) -> None:
     """Write into its row how a job ended that did not come to its end.
 
     Raises:
@@ -147,13 +158,15 @@ def _record_end(workspace: Workspace, job: Job, beat: _Heartbeat, error: BaseExc
     """
     store = workspace.store
     if beat.deleted or isinstance(error, Deleted):  # the error is a consequence
-        store.jobs.delete(job.id)
+        with store.noting(_ended(job, "deleted", paid)):
+            store.jobs.delete(job.id)
         workspace.log_of(job.id).unlink(missing_ok=True)
         raise Deleted(beat.deleted or str(error)) from error
     reached = beat.values()
     end = _end_of(error, replace(job, **reached), workspace.log_of(job.id), workspace.settings.keys)
     _log.info("%s: %s. %s", end["status"].capitalize(), job.title, end["error"])
-    with suppress(RagvizError):  # when the disk is full, this fails too, and the job will be interrupted
+    # When the disk is full, this fails too, and the job will be interrupted.
+    with suppress(RagvizError), store.noting(_ended(job, end["status"], paid)):
         store.jobs.update(job.id, **end, **reached, finished=time.time())
     if isinstance(error, Cancelled | KeyboardInterrupt):
         raise type(error)(end["error"]) from error

@@ -10,9 +10,9 @@ from ragviz.jobs import queue, worker
 from ragviz.service.access import verb
 from ragviz.workspace import Workspace
 
-submit = verb("editor", "start a job")(queue.submit_once)
+submit = verb("editor", "start a job", noted="never")(queue.submit_once)
 resume = verb("editor", "resume a job")(queue.start)
-perform = verb("editor", "start a job")(worker.perform_new)
+perform = verb("editor", "start a job", noted="never")(worker.perform_new)
 perform_again = verb("editor", "resume a job")(worker.perform)
 
 

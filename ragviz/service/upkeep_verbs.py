@@ -18,7 +18,7 @@ def back_up(workspace: Workspace, file: Path, progress: Progress = silent) -> Co
     return backup.back_up(workspace, file, progress)
 
 
-@verb("admin", "restore a backup")
+@verb("admin", "restore a backup", noted="after")
 def bring_back(workspace: Workspace, file: Path, progress: Progress = silent, *, replace: bool = False) -> Restored:
     """Bring a backup back into the home and the database that are configured; see `upkeep.restore`."""
     return restore.bring_back(workspace, file, progress, replace=replace)

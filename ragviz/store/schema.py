@@ -35,6 +35,7 @@ from ragviz.core.configuration import IndexInfo, Run
 from ragviz.core.digests import digest
 from ragviz.core.document import Corpus, Document, Evidence, Span
 from ragviz.core.endpoint_choices import Endpoint
+from ragviz.core.event import Event
 from ragviz.core.experiment import Cell, Experiment
 from ragviz.core.job import Job
 from ragviz.core.question import LONGEST_ID, Question, Side, Split
@@ -243,6 +244,7 @@ jobs = _table("jobs", "id", "created", "press", record=Job)
 shares = _table("shares", "id", record=Share)
 # The shards of a share: `done` is what whoever did one has counted, NULL while it is to be done.
 shards = _table("shards", "share_id number", number=int, body=bytes, done=int | None)
+events = _table("events", "id", "time", record=Event)
 revisions = _table("revisions", "owner_id", number=int)
 # For `database.writing`, to know whether PostgreSQL committed a transaction.
 receipts = _table("receipts", "writer", number=int, written=float)

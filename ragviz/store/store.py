@@ -23,6 +23,7 @@ from ragviz.store.database import repeated
 from ragviz.store.stored_calls import StoredCache, StoredNotes, StoredPayments, StoredPool, StoredPrices
 from ragviz.store.stored_corpora import StoredCorpora, StoredIndexes
 from ragviz.store.stored_documents import StoredDocuments, StoredEvidence
+from ragviz.store.stored_events import StoredEvents
 from ragviz.store.stored_experiments import StoredExperiments
 from ragviz.store.stored_jobs import StoredJobs
 from ragviz.store.stored_questions import StoredQuestions, StoredSets, StoredVersions
@@ -56,6 +57,8 @@ class Store:
         self.jobs = StoredJobs(transactions)
         self.shares = StoredShares(transactions)
         self.pool = StoredPool(transactions)
+        self.events = StoredEvents(transactions)
+        self.noting = transactions.noting
 
     def cache(self, kind: str) -> StoredCache:
         """Return the cache of one `kind` ("embedding", "model")."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import sqlalchemy as sa
@@ -12,11 +13,12 @@ from sqlalchemy.engine import Connection, Row
 
 from ragviz.core.digests import new_id
 from ragviz.core.errors import NotFoundError
+from ragviz.core.event import Event
 from ragviz.core.job import ACTIVE, Job
 from ragviz.store import schema
 from ragviz.store.database import repeated
 from ragviz.store.schema import record
-from ragviz.store.transactions import Repository, is_text
+from ragviz.store.transactions import Repository, is_text, note
 from ragviz.text.untrusted import storable
 
 _SUBMITTING = 7_261_766_070  # PostgreSQL's advisory lock for jobs that are created, or start, once
@@ -40,6 +42,7 @@ class StoredJobs(Repository):
         duplicates: Callable[[Sequence[Job]], Job | None],
         press: str = "",
         since: float | None = None,
+        event: Event | None = None,
         **place: Any,
     ) -> tuple[Job, bool]:
         """Create a queued job, unless `duplicates` finds it among those that may be it already.
@@ -47,7 +50,7 @@ class StoredJobs(Repository):
         Those are the jobs with the idempotency key `press` ("" has none), and of its kind and corpus the active ones
         and those created at the time `since` or later. Returns the job, and whether it is new. Of two
         callers at once, also in two processes, the second sees the job of the first. `duplicates` may raise, and then
-        nothing is created.
+        nothing is created. `event` is stored with a new job.
         """
         jobs = schema.jobs.c
         recent = sa.or_(jobs.status.in_(ACTIVE), sa.false() if since is None else jobs.created >= since)
@@ -62,6 +65,8 @@ class StoredJobs(Repository):
             existing = duplicates([record(Job, each) for each in found])
             if existing is None:
                 connection.execute(schema.jobs.insert().values(**row))
+                if event is not None:
+                    note(connection, replace(event, details={**event.details, "job": row["id"]}))
         return (self.get(str(row["id"])), True) if existing is None else (existing, False)
 
     @contextmanager

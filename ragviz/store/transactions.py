@@ -16,6 +16,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Engine, Row
 
 from ragviz.core.errors import Deleted, NotFoundError, UsageError
+from ragviz.core.event import Event
 from ragviz.core.question import Split
 from ragviz.core.question_set import Edit
 from ragviz.store import database, schema
@@ -62,6 +63,7 @@ class Transactions:
         self._turns = self._turn if engine.dialect.name == "sqlite" else nullcontext()
         self._joint: deque[_Joint] = deque()
         self.read_only = database.is_read_only(engine)
+        self._noting = threading.local()
 
     @repeated
     def rows(
@@ -79,8 +81,41 @@ class Transactions:
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """Open a writing transaction. A method that does so is `repeated`."""
+        event = self._to_note
         with self._turns, writing(self.engine) as connection:
             yield connection
+            if event is not None:
+                note(connection, event)
+        if event is not None:
+            self._to_note = None
+
+    @property
+    def _to_note(self) -> Event | None:
+        """The event that the next transaction of this thread stores."""
+        return getattr(self._noting, "event", None)
+
+    @_to_note.setter
+    def _to_note(self, event: Event | None) -> None:
+        self._noting.event = event
+
+    @contextmanager
+    def noting(self, event: Event) -> Iterator[None]:
+        """Store an event with what is done inside: in the first transaction, or at the end when there was none.
+
+        What raises an error before its first transaction has done nothing, and leaves no event.
+        """
+        outer, self._to_note = self._to_note, event
+        try:
+            yield
+            if self._to_note is not None:
+                self._note_alone()
+        finally:
+            self._to_note = outer
+
+    @repeated
+    def _note_alone(self) -> None:
+        with self.writing():
+            pass
 
     def upsert(self, table: sa.Table, rows: Sequence[Mapping[str, Any]]) -> None:
         """Insert rows in place of those with the same primary key; what many threads write at once is one transaction.
@@ -136,6 +171,11 @@ class Repository:
     def __init__(self, transactions: Transactions) -> None:
         """Use the tables of a database."""
         self._transactions, self._rows = transactions, transactions.rows
+
+
+def note(connection: Connection, event: Event) -> None:
+    """Store an event, in the transaction that does what it says."""
+    connection.execute(schema.events.insert().values(**storable(schema.columns(event, schema.events))))
 
 
 def require(connection: Connection, owner_id: str, *kinds: Kind) -> None:

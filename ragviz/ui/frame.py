@@ -36,8 +36,12 @@ NAVIGATION: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "System": {"home": ("Home", "home"), "settings": ("Settings", "settings")},
 }
 """Section → page → title and Material icon."""
-UNLISTED = {"inspect": ("Case", "manage_search"), "experiment": ("Experiment", "science")}
-"""Pages without a link of their own: a case is opened from a list of questions, an experiment from the page Runs."""
+UNLISTED = {
+    "audit": ("Audit", "history"),
+    "inspect": ("Case", "manage_search"),
+    "experiment": ("Experiment", "science"),
+}
+"""Pages without a link of their own: the audit is opened from Settings, a case from a list, an experiment from Runs."""
 
 FITS = 27
 """Letters of a name that fit into the sidebar; the browser cuts the end of a longer one."""

@@ -37,7 +37,7 @@ ROWS = [
 ]
 
 
-UNCHANGED = ("cache", "receipts", "prices", "spent")
+UNCHANGED = ("cache", "receipts", "prices", "spent", "events")
 """Tables that a deletion leaves as they are: what was paid for."""
 
 

@@ -283,7 +283,7 @@ def canonical(workspace: Workspace) -> dict[str, list[str]]:
     names |= {row["build"]: f"build:{row['name']}" for row in rows["indexes"] if row["build"]}
     names |= {row["id"]: f"question {row['position']}" for row in rows["questions"] if len(row["id"]) > 4}
     lines = {"jobs": [f"{row['kind']} {row['status']} {row['error']}" for row in rows["jobs"] if row["title"] == JOB]}
-    derived = {"revisions", "payments", "spent", "receipts", "jobs", "summaries"}  # summaries: by revision
+    derived = {"revisions", "payments", "spent", "events", "receipts", "jobs", "summaries"}  # summaries: by revision
     for table in rows.keys() - derived:
         stable = [row for row in rows[table] if table != "cache" or row["kind"] not in CHANCE]
         texts = [str({key: ordered(value) for key, value in sorted(row.items()) if key not in TIMES}) for row in stable]

@@ -41,6 +41,7 @@ def upgrade() -> None:
         whole="characters page_count size",
         real="added",
     )
+    _table("events", "id", "time", text="person role verb noun subject name details", real="time")
     _table(
         "experiments",
         "id",
