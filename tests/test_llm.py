@@ -8,14 +8,15 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from email.utils import formatdate
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from http.server import BaseHTTPRequestHandler, HTTPServer, ThreadingHTTPServer
 
 import numpy as np
 import pytest
 from pydantic import BaseModel, SecretStr
 
 from ragviz.core.call import Paid
-from ragviz.core.errors import BudgetReached, ModelError
+from ragviz.core.errors import BudgetReached, Cancelled, ModelError
+from ragviz.core.stopping import Stopping, follow
 from ragviz.models import chat, replies
 from ragviz.models.chat import ModelClient
 from ragviz.models.requests import Completion, Ledger, Request, Spending
@@ -471,3 +472,59 @@ def test_numbers_of_tokens_that_cannot_be_are_counted_from_the_texts(server, mon
     assert (client.usage.estimated, client.usage.cost) == (1, pytest.approx(2050 / 1e6))
     again = client.ask(Request(say("x" * 3000), max_tokens=100))
     assert (again.cached, again.cost, again.estimated) == (True, completion.cost, True)
+
+
+def test_a_connection_is_kept_and_one_that_the_server_closed_is_not_used_again():
+    made = []
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def setup(self):
+            made.append(0)
+            super().setup()
+
+        def do_POST(self):
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            reply = json.dumps(model_server._completion(body, "Hello.")).encode()
+            made[-1] += 1
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(reply)))
+            self.end_headers()
+            self.wfile.write(reply)
+            self.close_connection = made[-1] == 2  # without a word about it
+
+        def log_message(self, *_):
+            """Print nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+    client = ModelClient(f"http://127.0.0.1:{server.server_port}/v1", None, "loopback", attempts=1)
+    for number in range(3):
+        client.ask(Request(say(f"{number}")))
+        time.sleep(0.05)  # until the server has closed it
+    assert made == [2, 1]
+    server.shutdown()
+    server.server_close()
+
+
+def test_a_proxy_of_the_environment_is_used(server, monkeypatch):
+    monkeypatch.setenv("http_proxy", server.url.removesuffix("/v1"))
+    client = ModelClient("http://nowhere.example/v1", None, "loopback", attempts=1)
+    assert client.ask(Request(say("Hello"))).text
+    assert server.counts.calls == 1
+
+
+def test_a_stop_ends_a_call_that_waits_for_its_response(server):
+    server.latency = 5.0
+    client, stopping = client_of(server, timeout=20.0), Stopping()
+    with ThreadPoolExecutor(1, initializer=follow, initargs=(stopping,)) as pool:
+        asked = pool.submit(client.ask, Request(say("Hello")))
+        while not server.counts.calls:
+            time.sleep(0.01)
+        started = time.monotonic()
+        stopping.drop(0.0)
+        with pytest.raises(Cancelled):
+            asked.result()
+    assert time.monotonic() - started < 2

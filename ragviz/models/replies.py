@@ -139,7 +139,7 @@ def _objects(text: str) -> list[dict[str, Any]]:
     while start >= 0:
         try:
             value, end = decoder.raw_decode(text, start)
-            found.append(storable(value))
+            found.append(storable(value) if "\\u" in text else value)  # only an escape can hold what is not storable
         except json.JSONDecodeError as error:
             end = max(start + 1, error.pos)  # what is nested in a broken object is no reply
             if found and (error.msg.startswith("Unterminated") or not text[error.pos :].strip()):
