@@ -28,7 +28,7 @@ from ragviz.ui.kit import figure, form, heading, inputs, notices, tiles
 HITS = 5  # of each retriever; as many again open on demand
 VECTORS = list(TYPES)
 BUILDING = (("m", 2, 128), ("ef_construction", 8, 1000), ("shards", 1, 64))  # numbers of an index, with their range
-REPLICAS = {"auto": "one where there is a second node", "0": "none", "1": "1", "2": "2"}
+REPLICAS = ["automatic", "0", "1", "2"]
 
 workspace = frame.begin()
 store = workspace.store
@@ -40,6 +40,8 @@ def choices() -> tuple[str, dict[str, Any]]:
     fields = {name: field for name, field in fields_of(IndexConfig).items() if field.group and field.type is not dict}
     if workspace.settings.elasticsearch_url is None:
         del fields["backend"]
+    else:
+        fields["backend"] = replace(fields["backend"], colon=False)  # its kind of index is one of its options
     start = asdict(IndexConfig()) | {"embedder": workspace.settings.embedder, "backend": workspace.default_backend}
     embedders = (workspace.settings.embedder, NO_EMBEDDER)
     given = form.draw(
@@ -76,15 +78,15 @@ def elasticsearch_options() -> dict[str, Any]:
             "the memory, and each misses more; bbq_hnsw needs Elasticsearch 8.18. flat: exact, slower.",
         )  # fmt: skip
         given: dict[str, Any] = {"type": kind}
-        *columns, last = st.columns(len(BUILDING) + 1)
+        *columns, last = *st.columns(2), *st.columns(2)
         for column, (name, low, high) in zip(columns, BUILDING, strict=True):
             of = address.bound(f"es-{name}", OPTIONS[name], address.number_within(low, high), f"{low:,} to {high:,}")
             given[name] = int(column.number_input(name, low, high, disabled=kind == "flat" and name != "shards", **of))
         replicas = last.selectbox(
-            "replicas", list(REPLICAS), format_func=REPLICAS.__getitem__,
-            **address.bound("es-replicas", "auto", address.one_of(REPLICAS), f"one of {', '.join(REPLICAS)}"),
+            "replicas", REPLICAS, help="automatic: one where there is a second node",
+            **address.bound("es-replicas", REPLICAS[0], address.one_of(REPLICAS), f"one of {', '.join(REPLICAS)}"),
         )  # fmt: skip
-    return given | ({} if replicas == "auto" else {"replicas": int(replicas)})
+    return given | ({} if replicas == REPLICAS[0] else {"replicas": int(replicas)})
 
 
 # The preview
@@ -171,7 +173,9 @@ def card(info: IndexInfo) -> None:
     config = info.config
     st.markdown(f"**{plain(info.name)}**")
     embedder = plain(config.embedder) or "no embedder"
-    st.caption(f"{chunking.in_words(asdict(config))}, overlap {config.overlap} · {embedder} · {config.backend}")
+    options = [str(value) if name == "type" else f"{name} {value}" for name, value in config.options.items()]
+    where = plain(", ".join([config.backend, *options]))
+    st.caption(f"{chunking.in_words(asdict(config))}, overlap {config.overlap} · {embedder} · {where}")
     if not info.build:
         st.markdown(f":orange[▲] {'being built' if info.status == 'building' else 'its last build failed'}")
     else:
