@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import traceback
 from contextvars import ContextVar
 from datetime import UTC, datetime
 
@@ -38,6 +39,18 @@ def of_thread(**about: str) -> None:
     _gather()
 
 
+def line(settings: Settings, message: str, error: BaseException | None = None) -> str:
+    """Return what a process prints of its end, without keys: a line of the log where RAGVIZ_LOG says so.
+
+    Else the traceback of the `error`, or without one the message alone.
+    """
+    lines = Lines(settings)
+    if not settings.log:
+        return lines.without_secrets("".join(traceback.format_exception(error)).rstrip() if error else message)
+    failure = (type(error), error, error.__traceback__) if error else None
+    return lines.format(logging.LogRecord("ragviz", logging.ERROR, "", 0, "%s", (message,), failure))
+
+
 def _gather() -> None:
     """Have all loggers use the root's handler once it is ours: Streamlit gives each of its own one when it is made."""
     root = logging.getLogger()
@@ -67,8 +80,8 @@ class Lines(logging.Formatter):
         """Return the line of an event."""
         about = {**_of_process, **_of_thread.get({}), **record.__dict__}
         told = {name: str(about[name]) for name in ABOUT if about.get(name)}
-        message = self._without_secrets(record.getMessage())
-        error = self._without_secrets(self.formatException(record.exc_info)) if record.exc_info else ""
+        message = self.without_secrets(record.getMessage())
+        error = self.without_secrets(self.formatException(record.exc_info)) if record.exc_info else ""
         when = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
         if self._settings.log == "json":
             fields = {"time": when, "level": record.levelname, "logger": record.name, "message": message}
@@ -76,5 +89,6 @@ class Lines(logging.Formatter):
         words = "".join(f" {name}={value}" for name, value in told.items())
         return f"{when} {record.levelname} {record.name}{words}: {message}" + (f"\n{error}" if error else "")
 
-    def _without_secrets(self, text: str) -> str:
+    def without_secrets(self, text: str) -> str:
+        """Return a text without keys, and the secrets in addresses."""
         return without_keys(addresses.within(text), self._settings.keys)

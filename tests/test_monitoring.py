@@ -19,7 +19,9 @@ from pydantic import SecretStr
 
 from ragviz import __version__, logs
 from ragviz.core.errors import UsageError
+from ragviz.core.job import NewJob
 from ragviz.core.settings import Settings
+from ragviz.jobs import queue
 from ragviz.models.requests import Paid
 from ragviz.ui import monitoring
 from ragviz.workspace import Workspace
@@ -64,6 +66,14 @@ def test_the_process_of_a_job_logs_its_beginning_and_end(workspace: Workspace, m
         ("Ann", job.id, "Started: Add files"),
         ("Ann", job.id, "Done: Add files"),
     ]
+
+
+def test_a_defect_is_a_line_of_the_log_of_a_job_too(workspace: Workspace, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("RAGVIZ_LOG", "json")
+    job = wait(workspace, queue.submit_once(workspace, NewJob("index", "Build i", "c", {}))[0])
+    lines = [json.loads(each) for each in workspace.log_of(job.id).read_text(encoding="utf-8").splitlines()]
+    assert {each["job"] for each in lines} == {job.id}
+    assert [each["error"].splitlines()[-1] for each in lines if "error" in each] == ["KeyError: 'corpus'"] * 2
 
 
 def get(url: str) -> tuple[int, str]:

@@ -8,22 +8,20 @@ import subprocess
 import sys
 import threading
 import time
-import traceback
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from ragviz import logs
-from ragviz.core import addresses, processes
+from ragviz.core import processes
 from ragviz.core.call import Paid
 from ragviz.core.digests import new_id
 from ragviz.core.errors import Cancelled, Deleted, RagvizError, UsageError
 from ragviz.core.event import Event
 from ragviz.core.job import Job, NewJob
 from ragviz.core.person import Person
-from ragviz.core.settings import TYPED
+from ragviz.core.settings import TYPED, Settings
 from ragviz.core.stopping import SENTENCE, Progress, Stopping, following
 from ragviz.jobs import queue
 from ragviz.jobs.queue import kept, made_by, not_free, note_interrupted, refreshed
@@ -32,7 +30,6 @@ from ragviz.store import database
 from ragviz.store.store import Store
 from ragviz.store.transactions import Kind as Noun
 from ragviz.store.transactions import label
-from ragviz.text.untrusted import without_keys
 from ragviz.workspace import Workspace, open_workspace
 
 _log = logging.getLogger("ragviz")
@@ -163,7 +160,7 @@ def _record_end(workspace: Workspace, job: Job, beat: _Heartbeat, error: BaseExc
         workspace.log_of(job.id).unlink(missing_ok=True)
         raise Deleted(beat.deleted or str(error)) from error
     reached = beat.values()
-    end = _end_of(error, replace(job, **reached), workspace.log_of(job.id), workspace.settings.keys)
+    end = _end_of(error, replace(job, **reached), workspace.log_of(job.id), workspace.settings)
     _log.info("%s: %s. %s", end["status"].capitalize(), job.title, end["error"])
     # When the disk is full, this fails too, and the job will be interrupted.
     with suppress(RagvizError), store.noting(_ended(job, end["status"], paid)):
@@ -190,7 +187,7 @@ def _refuse_second(workspace: Workspace, job: Job) -> None:
             raise UsageError(f"{what} being made already (process {other.pid}): wait for it, or stop that.")
 
 
-def _end_of(error: BaseException, job: Job, log: Path, keys: Sequence[str]) -> dict[str, str]:
+def _end_of(error: BaseException, job: Job, log: Path, settings: Settings) -> dict[str, str]:
     """Return how a job ended, as columns of its row; the traceback of a defect is added to its log.
 
     `job` is as far as it has come.
@@ -203,14 +200,9 @@ def _end_of(error: BaseException, job: Job, log: Path, keys: Sequence[str]) -> d
         return {"status": "failed", "error": str(error)}
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("a", encoding="utf-8", errors="backslashreplace") as output:
-        output.write(_unsecret("".join(traceback.format_exception(error)), keys))
+        output.write(logs.line(settings, "A defect in ragviz", error) + "\n")
     report = f"Try again; if it fails again, report it with the traceback in {log}."
     return {"status": "failed", "error": f"A defect in ragviz: {type(error).__name__}. {report}"}
-
-
-def _unsecret(text: str, keys: Sequence[str]) -> str:
-    """Remove keys, and the secrets in addresses, from a traceback."""
-    return without_keys(addresses.within(text), keys)
 
 
 class _Heartbeat:
@@ -319,9 +311,9 @@ def main() -> None:
         workspace.person = Person(workspace.store.jobs.get(sys.argv[1]).person or workspace.person.name)
         _perform(workspace, sys.argv[1], None)
     except RagvizError as error:
-        problem = str(error)
-    except Exception:
-        problem = _unsecret(traceback.format_exc(), workspace.settings.keys)
+        problem = logs.line(workspace.settings, str(error))
+    except Exception as error:
+        problem = logs.line(workspace.settings, "A defect in ragviz", error)
     with suppress(RagvizError):
         if queue.places(workspace) and not os.environ.get(TYPED):
             starter = [sys.executable, "-P", "-m", "ragviz.jobs"]

@@ -78,6 +78,15 @@ class Store:
         """Where the store is, without a password."""
         return database.shown(self._engine)
 
+    def check(self) -> None:
+        """Ask the database once, without waiting until it is back; ServiceError when it does not answer."""
+
+        def ask() -> None:
+            with database.reading(self._engine) as connection:
+                connection.execute(sa.select(1))
+
+        database.retried(ask, patience=0)
+
     def damage(self) -> str:
         """Return what is damaged in the database by its own examination, "" when nothing is; see `database.damage`."""
         return database.damage(self._engine)

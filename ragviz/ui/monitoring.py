@@ -138,7 +138,7 @@ class _Handler(BaseHTTPRequestHandler):
             if self.path == "/metrics":
                 self._answer(200, "\n".join([*figures(self.server.workspace), ""]))
             elif self.path == "/healthz":
-                self.server.workspace.store.payments.sum()
+                self.server.workspace.store.check()
                 self._answer(200, "ok\n")
             else:
                 self._answer(404, "There are /healthz and /metrics.\n")
