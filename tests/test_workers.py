@@ -12,14 +12,16 @@ from pathlib import Path
 
 import pytest
 
-from ragviz.core.configuration import IndexConfig
-from ragviz.core.document import Corpus
+from ragviz.core.configuration import IndexConfig, RunConfig
+from ragviz.core.document import Corpus, Span
 from ragviz.core.job import Job, NewJob
+from ragviz.core.question import Question
 from ragviz.core.ranking import Ranking
 from ragviz.core.settings import Settings
 from ragviz.documents import corpora
 from ragviz.jobs import queue, worker
-from ragviz.service import index_verbs, target_verbs
+from ragviz.runs import shared_retrieval
+from ragviz.service import index_verbs, run_verbs, target_verbs
 from ragviz.workspace import Workspace
 from tests.conftest import POSTGRESQL, CommandResult, emptied
 from tests.model_server import ModelServer
@@ -169,6 +171,45 @@ def test_a_build_that_several_machines_share_and_are_killed_at_is_the_one_of_a_s
         alone = Workspace(Settings(_env_file=None, home=tmp_path / "alone"))
         worker.perform_new(alone, index_verbs.build(alone, rooms(alone, 6_000), "i", SENTENCES))
         assert rankings(alone) == shared
+
+
+@pytest.mark.elasticsearch
+def test_a_run_that_several_machines_share_and_one_is_killed_at_is_the_one_of_a_single_machine(
+    workspace, start_worker, tmp_path, monkeypatch, elasticsearch_url
+) -> None:
+    monkeypatch.setenv("ELASTICSEARCH_URL", elasticsearch_url)
+    with ModelServer() as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        workspace = Workspace(Settings(_env_file=None, home=tmp_path / "home"))
+        corpus = rooms(workspace, 1_000)
+        chosen = SENTENCES | {"backend": "elasticsearch", "options": {"type": "flat"}}
+        worker.perform_new(workspace, index_verbs.build(workspace, corpus, "i", chosen))
+        [document] = [each for each in workspace.store.documents.all(corpus.id) if each.name == "0.txt"]
+        question_set = workspace.store.sets.add(corpus.id, "asked")
+        evidence = ((Span(document.id, 0, 45, "The pump of room 0 is checked every week."),),)
+        asked = [Question(f"q{n}", f"When is room {n} checked?", "", evidence, "hand", "accepted") for n in range(640)]
+        workspace.store.questions.put(question_set.id, asked)
+        config = RunConfig(workspace.store.indexes.get("i").id, question_set.id, "knn", k=3)
+        server.latency = 0.5
+        job, _ = queue.submit_once(workspace, run_verbs.make(workspace, "shared", config))
+        for name in ("one", "two", "three"):
+            start_worker(name, "--queues", "run")
+        killed = 0
+        while (job := workspace.store.jobs.get(job.id)).status in queue.ACTIVE:
+            helping = [each for each in workspace.store.jobs.active() if each.kind == "help-run" and each.done]
+            if helping and not killed:
+                os.kill(helping[0].pid, signal.SIGKILL)
+                killed += 1
+            time.sleep(0.05)
+        assert (job.status, killed) == ("done", 1), job.error
+        server.latency = 0
+        monkeypatch.setattr(shared_retrieval, "FEWEST", 1_000)
+        worker.perform_new(workspace, run_verbs.make(workspace, "alone", config))
+        shared, alone = (
+            workspace.store.rankings.all(workspace.store.runs.get(name).id) for name in ("shared", "alone")
+        )
+        assert len(shared) == 640
+        assert shared == alone
 
 
 def test_a_worker_needs_a_shared_database_and_a_queue_that_exists(

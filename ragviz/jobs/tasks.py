@@ -141,6 +141,12 @@ def _help_index(workspace: Workspace, arguments: Mapping[str, Any], progress: Pr
     return {"embedded": embedded_chunks.help_with(workspace, _share(workspace, arguments), progress)}
 
 
+def _help_run(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+    from ragviz.runs import running
+
+    return {"questions": running.help_with(workspace, _share(workspace, arguments), progress)}
+
+
 def _share(workspace: Workspace, arguments: Mapping[str, Any]) -> Share:
     share = workspace.store.shares.find(arguments["share"])
     if share is None:
@@ -427,6 +433,12 @@ KINDS: Mapping[str, Kind] = {
         pauses=True,
         made_before=_made_before,
     ),
+    "help-run": Kind(
+        _help_run,
+        "Opening the index",
+        works_on=(("run", "run"),),
+        kept="The rankings that it made are kept.",
+    ),
     "index-run": Kind(
         _index_and_run,
         "Reading documents",
@@ -509,5 +521,5 @@ KINDS: Mapping[str, Kind] = {
     ),
 }
 """Kind of job by name."""
-HELP = {"index": "help-index"}
+HELP = {"index": "help-index", "run": "help-run"}
 """Kind of job by the noun of what is shared: takes shards of a job that is done elsewhere."""

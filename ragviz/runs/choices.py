@@ -323,11 +323,12 @@ def note_models(workspace: Workspace, current: Run, plan: planning.Plan) -> None
 
 def note_retrieval(workspace: Workspace, current: Run, questions: int, seconds: float) -> None:
     """Add the time that a batch of questions took to retrieve, and to rerank, to a run's record."""
-    before = workspace.store.runs.get(current.id).provenance.get("retrieval", {})
-    taken = round(before.get("seconds", 0.0) + seconds, 4)
-    workspace.store.runs.note(
-        current.id, retrieval={"questions": before.get("questions", 0) + questions, "seconds": taken}
-    )
+
+    def added(before: Mapping[str, Any]) -> dict[str, Any]:
+        taken = round(before.get("seconds", 0.0) + seconds, 4)
+        return {"questions": before.get("questions", 0) + questions, "seconds": taken}
+
+    workspace.store.runs.change_note(current.id, "retrieval", added)
 
 
 def note_reranking(workspace: Workspace, current: Run, report: Report, questions: Sequence[Question]) -> None:
@@ -336,18 +337,19 @@ def note_reranking(workspace: Workspace, current: Run, report: Report, questions
     The time of what is done once for many questions is in it: the vectors of a chunk's tokens are computed for the
     first question that reads it. `failures` are reasons by question id.
     """
-    before = workspace.store.runs.get(current.id).provenance.get("reranking", {})
     asked = {question.id for question in questions}
-    failures = {i: reason for i, reason in before.get("failures", {}).items() if i not in asked}
-    failures |= {q.id: report.failures[q.query] for q in questions if q.query in report.failures}
-    facts: dict[str, Any] = {
-        "questions": before.get("questions", 0) + report.questions,
-        "seconds": round(before.get("seconds", 0.0) + report.seconds, 3),
-    }
-    counts = {name: before.get(name, 0) + getattr(report, name) for name in _OF_CALLS}
-    facts |= counts if counts["calls"] else {}
-    facts |= {"failures": failures} if failures else {}
-    workspace.store.runs.note(current.id, reranking=facts)
+
+    def added(before: Mapping[str, Any]) -> dict[str, Any]:
+        failures = {i: reason for i, reason in before.get("failures", {}).items() if i not in asked}
+        failures |= {q.id: report.failures[q.query] for q in questions if q.query in report.failures}
+        facts: dict[str, Any] = {
+            "questions": before.get("questions", 0) + report.questions,
+            "seconds": round(before.get("seconds", 0.0) + report.seconds, 3),
+        }
+        counts = {name: before.get(name, 0) + getattr(report, name) for name in _OF_CALLS}
+        return facts | (counts if counts["calls"] else {}) | ({"failures": failures} if failures else {})
+
+    workspace.store.runs.change_note(current.id, "reranking", added)
     report.empty()
 
 

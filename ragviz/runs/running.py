@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -16,6 +16,7 @@ from ragviz.core.question import Question
 from ragviz.core.question_set import QuestionSet
 from ragviz.core.ranking import Retrieved
 from ragviz.core.score import Score
+from ragviz.core.share import Share
 from ragviz.core.stopping import Progress, silent
 from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.judging import controls, forecast, planning, work
@@ -25,7 +26,7 @@ from ragviz.models.requests import Ledger, Spending
 from ragviz.retrieval import listwise, rerankers, search
 from ragviz.retrieval.reranking import AskMany, Report
 from ragviz.retrieval.retrievers import Retriever, needs
-from ragviz.runs import choices, contexts, control_items, overviews
+from ragviz.runs import choices, contexts, control_items, overviews, shared_retrieval
 from ragviz.store import stored_calls
 from ragviz.store.transactions import Kind, label
 from ragviz.targets.targets import TARGETS, check_models, target_of
@@ -79,7 +80,7 @@ def run(
         with _deleted_with(workspace, current, index=config.index, questions=config.questions):
             if pooled:
                 take_rankings(workspace, current, index, questions)
-            retrieved = retrieve(workspace, current, index, questions, plan.spending, progress)
+            retrieved = retrieve(workspace, current, index, questions, plan.spending, progress, budget)
             if config.knows.answers or config.metrics:
                 retrieved = []  # judging takes long: the rankings are read again at its end
                 _judge_controlled(workspace, current, _unfinished(workspace, current), plan, progress, told)
@@ -305,27 +306,69 @@ def retrieve(
     questions: Sequence[Question],
     spending: Spending,
     progress: Progress,
+    budget: float | None = None,
 ) -> list[tuple[Question, Retrieved]]:
-    """Retrieve to the run's depth for the questions that have no result in it yet; store and return the results."""
-    store, depth = workspace.store, current.config.depth
-    answered = store.rankings.question_ids(current.id)
-    finished, report = len(answered), Report()
+    """Retrieve to the run's depth for the questions that have no result in it yet, and store the results.
+
+    Returns those of this machine, where no other took part; else none.
+    """
+    answered = workspace.store.rankings.question_ids(current.id)
+    unanswered = [(place, q) for place, q in enumerate(questions) if q.id not in answered]
+    retrieving = _retrieving(workspace, current, index, len(questions), spending, progress)
+    progress(len(answered), len(questions), "questions", "Retrieving")
+    try:
+        if shared_retrieval.is_shared(workspace, current, index, unanswered):
+            total = len(questions)
+            shared_retrieval.retrieve_together(workspace, current, unanswered, retrieving, total, budget, progress)
+            return []
+        return retrieving(unanswered, len(answered))
+    finally:
+        spending.settle()
+
+
+def help_with(workspace: Workspace, share: Share, progress: Progress) -> int:
+    """Retrieve for questions of a run that another machine makes, until none is left; return for how many.
+
+    Raises:
+        UsageError: this machine would rank otherwise.
+
+    """
+    current = workspace.store.runs.get(share.subject)
+    index = search.ready(workspace, workspace.store.indexes.get(current.config.index))
+    shared_retrieval.check_same(workspace, current, index)
+    spending = workspace.spending(current.id, share.facts["budget"])
+    retrieving = _retrieving(workspace, current, index, share.facts["questions"], spending, progress)
+    try:
+        return shared_retrieval.take_shards(workspace, share, retrieving, progress)
+    finally:
+        spending.settle()
+
+
+def _retrieving(
+    workspace: Workspace, current: Run, index: IndexInfo, everything: int, spending: Spending, progress: Progress
+) -> Callable[[Sequence[shared_retrieval.Placed], int], list[tuple[Question, Retrieved]]]:
+    """Return what retrieves for questions in batches, stores the results, and returns them.
+
+    It gets the questions with their places, and how many of `everything` are finished.
+    """
+    store, depth, report = workspace.store, current.config.depth, Report()
+    finished = 0
 
     def within(done: int, total: int | None, unit: str, message: str = "") -> None:
         """Report a part of a batch that is counted: the questions stay what is counted above it."""
         if total is None:
             progress(done, total, unit, message)
         else:
-            progress(finished, len(questions), "questions", f"{message}: {done:,} of {total:,} {unit}")
+            progress(finished, everything, "questions", f"{message}: {done:,} of {total:,} {unit}")
 
     search_all = retriever_of(workspace, index, current.config, spending, within, report)
-    unanswered = [(place, q) for place, q in enumerate(questions) if q.id not in answered]
-    progress(len(answered), len(questions), "questions", "Retrieving")
     learnt, work = store.cache("rate"), questions_by(current.config, index.config.embedder)
     embeds, embedding = "embedder" in needs(current.config.retriever), f"questions embedded by {index.config.embedder}"
-    found = list[tuple[Question, Retrieved]]()
-    start, size = 0, FIRST_BATCH
-    try:
+
+    def retrieving(unanswered: Sequence[shared_retrieval.Placed], before: int) -> list[tuple[Question, Retrieved]]:
+        nonlocal finished
+        found = list[tuple[Question, Retrieved]]()
+        start, size, finished = 0, FIRST_BATCH, before
         while batch := unanswered[start : start + size]:
             began = time.monotonic()
             golds = contexts.gold_of(workspace, index, [q for _, q in batch])
@@ -350,12 +393,12 @@ def retrieve(
                 if taken is not None:
                     choices.note_retrieval(workspace, current, len(batch), searched + taken)
             start += len(batch)
-            finished = len(answered) + start
+            finished = before + start
             size = min(BATCH, 2 * size) if took < TOGETHER else size
-            progress(finished, len(questions), "questions", "Retrieving")
-    finally:
-        spending.settle()
-    return found
+            progress(finished, everything, "questions", "Retrieving")
+        return found
+
+    return retrieving
 
 
 def _rerank_again(

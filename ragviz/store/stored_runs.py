@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 import zlib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import accumulate, islice, pairwise
 from typing import Any, Literal
@@ -101,6 +101,15 @@ class StoredRuns(NamedRecords[Run]):
         with self._transactions.changing(run_id, "run") as connection:
             known = connection.execute(sa.select(runs.provenance).where(runs.id == run_id)).scalar_one()
             connection.execute(self._update(run_id).values(provenance=_in_order({**known, **facts})))
+
+    @repeated
+    def change_note(self, run_id: str, name: str, change: Callable[[Any], Any]) -> None:
+        """Replace one fact of a run's provenance, {} where there is none yet: several machines may do so at once."""
+        runs = schema.runs.c
+        with self._transactions.changing(run_id, "run") as connection:
+            known = connection.execute(sa.select(runs.provenance).where(runs.id == run_id)).scalar_one()
+            noted = _in_order({**known, name: change(known.get(name, {}))})
+            connection.execute(self._update(run_id).values(provenance=noted))
 
     @repeated
     def configure(self, run_id: str, config: RunConfig, fingerprint: str) -> Run:

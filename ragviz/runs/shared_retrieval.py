@@ -1,0 +1,96 @@
+"""Retrieval for the questions of a large run in shards, which several machines take; rankings go into the store."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+
+from ragviz.core import processes
+from ragviz.core.configuration import IndexInfo, Run
+from ragviz.core.digests import new_id
+from ragviz.core.errors import UsageError
+from ragviz.core.question import Question
+from ragviz.core.share import Share
+from ragviz.core.stopping import Progress, current
+from ragviz.retrieval import rerankers, search
+from ragviz.store import schema
+from ragviz.workspace import Workspace
+
+SHARD = 32
+"""Questions of a shard: a cross-encoder takes a minute for them."""
+FEWEST = 8
+"""Shards from which on a run is shared."""
+PAUSE = 0.2
+"""Seconds between two looks at whether others have done their shards."""
+
+Placed = tuple[int, Question]
+"""A question with its place in the run."""
+Retrieve = Callable[[Sequence[Placed], int], object]
+"""Stores rankings for questions; the number is how many others have theirs."""
+
+
+def is_shared(workspace: Workspace, run: Run, index: IndexInfo, unanswered: Sequence[Placed]) -> bool:
+    """Return whether a run's questions are enough for several machines, and these can reach its index.
+
+    A reranker that asks a model waits for its endpoint, whoever asks.
+    """
+    reachable = workspace.store.is_shared and index.config.backend == "elasticsearch"
+    return reachable and len(unanswered) >= FEWEST * SHARD and not rerankers.model_of(run.config.reranker)
+
+
+def retrieve_together(
+    workspace: Workspace,
+    run: Run,
+    unanswered: Sequence[Placed],
+    retrieve: Retrieve,
+    total: int,
+    budget: float | None,
+    progress: Progress,
+) -> None:
+    """Offer the questions of a run in shards to other machines, and do what they leave; return when all are done."""
+    bodies = [
+        json.dumps([[place, schema.question_to_json(q)] for place, q in unanswered[start : start + SHARD]]).encode()
+        for start in range(0, len(unanswered), SHARD)
+    ]
+    title, place = f"run {run.name}", processes.place(workspace.settings.home)
+    facts = {"questions": total, "budget": budget}
+    share = Share(new_id(), "run", run.id, run.corpus_id, title, workspace.person.name, place, facts)
+    workspace.store.shares.offer(share, bodies)
+    try:
+        take_shards(workspace, share, retrieve, progress)
+    finally:
+        workspace.store.shares.drop(share.id)
+
+
+def check_same(workspace: Workspace, run: Run, index: IndexInfo) -> None:
+    """Raise UsageError when this machine would rank otherwise than the one that makes the run."""
+    embedder = workspace.embedder_of(index.config).identity if index.config.embedder else ""
+    here = embedder, search.identity_of(workspace, index, run.config.reranker)
+    there = index.embedder_identity, run.provenance["identity"].get("reranking", "")
+    if here != there:
+        told = " and ".join(filter(None, here)), " and ".join(filter(None, there))
+        raise UsageError(
+            f"Run '{run.name}' is made with {told[1]}, and here is {told[0]}: give this worker the same settings."
+        )
+
+
+def take_shards(workspace: Workspace, share: Share, retrieve: Retrieve, progress: Progress) -> int:
+    """Retrieve for shards until all are done; return for how many questions this machine did."""
+    shares, mine = workspace.store.shares, 0
+    total: int = share.facts["questions"]
+
+    def done() -> int:
+        return total - min(total, SHARD * shares.left(share.id))
+
+    def work(body: bytes) -> int:
+        nonlocal mine
+        placed = [(place, schema.question_from_json(question)) for place, question in json.loads(body)]
+        retrieve(placed, done())
+        mine += len(placed)
+        return len(placed)
+
+    while shares.left(share.id):
+        if not shares.take(share.id, work):
+            progress(done(), total, "questions", "Retrieving")
+            current().pause(PAUSE)
+    return mine
