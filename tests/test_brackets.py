@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragviz.analysis.compare import Delta, Pair
-from ragviz.analysis.ties import Choice, Price, brackets, broken, unbeaten
+from ragviz.analysis.ties import Choice, Price, brackets, broken
 from ragviz.stats.differences import Difference
 
 UNDECIDED = Delta(
@@ -27,19 +27,6 @@ def groups(runs, *beats):
     return ["".join(group) for group in brackets(runs, list(pairs_of(runs, set(beats))))]
 
 
-def test_brackets_by_hand():
-    assert groups("abc") == ["abc"]
-    assert groups("ab", ("a", "b")) == []
-    # a is better than c, b is apart from neither
-    assert groups("abc", ("a", "c")) == ["ab", "bc"]
-    # a beats all others, which are not told apart
-    assert groups("abcd", *(("a", other) for other in "bcd")) == ["bcd"]
-    # the middle one alone is apart from the first: the bracket leaves it out
-    assert groups("abc", ("a", "b")) == ["ac", "bc"]
-    # two by two
-    assert groups("abcd", ("a", "c"), ("a", "d"), ("b", "c"), ("b", "d")) == ["ab", "cd"]
-
-
 RUNS = "abcdefg"
 
 
@@ -53,13 +40,6 @@ def test_brackets_are_the_largest_groups_of_runs_that_are_not_apart(beats):
     found = [set(group) for size in range(2, 8) for group in combinations(RUNS, size) if together(group)]
     largest = {"".join(sorted(group)) for group in found if not any(group < other for other in found)}
     assert set(groups(RUNS, *beats)) == largest
-
-
-@given(st.sets(st.sampled_from(list(combinations(RUNS, 2)))))
-def test_no_two_unbeaten_runs_are_apart(beats):
-    left = unbeaten(RUNS, list(pairs_of(RUNS, beats)))
-    assert left == [run for run in RUNS if not any(loser == run for _, loser in beats)]
-    assert not any(pair in beats for pair in combinations(left, 2))
 
 
 def test_tokens_then_cost_break_a_tie_and_latency_does_not():

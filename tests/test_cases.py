@@ -5,8 +5,6 @@ import io
 import json
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from ragviz.analysis.evaluate import breakdown, summarise
 from ragviz.analysis.sides import column
@@ -16,7 +14,7 @@ from ragviz.core.ranking import Ranking, Retrieved
 from ragviz.core.recording import Recording
 from ragviz.core.score import Score
 from ragviz.core.verdict import EvaluatedAnswer
-from ragviz.questions.interchange import documents_of, read_questions, write_questions
+from ragviz.questions.interchange import documents_of
 from ragviz.runs.cases import cases, files
 
 DESK = "The desk lends maps for 21 days. Fines are one euro a day. Maps are red."
@@ -147,46 +145,3 @@ def test_one_file_holds_every_question_answer_rank_hit_and_score_with_reasons(wr
         "no_answer: the answer is a refusal",
     )
     assert (nothing["equivalence"], nothing["equivalence_reason"], nothing["hits"]) == ("", "", "[]")
-
-
-def spans_of(document_id, text):
-    places = st.tuples(st.integers(0, len(text) - 1), st.integers(1, 12))
-    return places.map(lambda at: span(document_id, at[0], min(at[0] + at[1], len(text))))
-
-
-TEXT = st.one_of(
-    st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=20),  # both are replaced
-    st.text("'=+-@\t\r\n\", ;，“雪链", max_size=12),
-)
-EVIDENCE = st.lists(
-    st.lists(spans_of(DESK_ID, DESK) | spans_of(GARAGE_ID, GARAGE), min_size=1, max_size=3).map(tuple), max_size=3
-).map(tuple)
-
-
-@settings(suppress_health_check=[HealthCheck.too_slow])  # the first input is slow on a busy machine
-@given(st.lists(st.tuples(TEXT, TEXT, EVIDENCE), min_size=1, max_size=3))
-def test_the_dataset_is_read_back_unchanged(rows):
-    questions = [
-        Question(f"q{number}", "Q" + text, answer, evidence, "hand", "accepted", language="zh")
-        for number, (text, answer, evidence) in enumerate(rows)
-    ]
-    results = [Retrieved(q.id, Ranking((), ()), tuple((LENT.id,) for _ in q.evidence)) for q in questions]
-    run_cases = cases(summarise(results, questions, k=1, depth=1), questions, results, NAMES)
-    written = files(run_cases, [], NAMES)
-    again = read_questions(written["qa_dataset.csv"], "qa_dataset.csv", DOCUMENTS)
-    assert not again.left_out
-    assert list(again.questions) == questions
-    for file_format in ("csv", "jsonl"):
-        exported = write_questions(questions, NAMES, file_format)
-        assert read_questions(exported, f"q.{file_format}", DOCUMENTS).questions == tuple(questions)
-    for data in (data for name, data in written.items() if name.endswith(".csv")):
-        cells = [cell for row in csv.reader(io.StringIO(data.decode("utf-8-sig"), newline="")) for cell in row]
-        assert not [cell for cell in cells if cell[:1] in tuple("=+@\t\r") or (cell[:1] == "-" and not number(cell))]
-
-
-def number(cell):
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True

@@ -129,18 +129,6 @@ def test_cells_share_indexes_and_rankings_and_have_the_numbers_of_single_runs(wo
     assert [cell["state"] for cell in stored["cells"]] == ["done"] * 4
 
 
-def test_cells_that_rank_the_same_to_their_k_are_one_line(workspace, question_set):
-    experiment = declared(workspace, question_set, chunk_size=[20, 40], depth=[2, 20], k=[2])
-    sweeping.sweep(workspace, experiment)
-    outcome = findings.outcome_of(workspace, workspace.store.experiments.get("chunks"))
-    cells = [row.cell.name for row in outcome.rows]
-    assert [row.same for row in outcome.rows] == ["", cells[0], "", cells[2]]
-    assert [name for name, _ in outcome.lines] == [
-        f"{cells[0]} (baseline) = {cells[1]} (same rankings)",
-        f"{cells[2]} = {cells[3]} (same rankings)",
-    ]
-
-
 def _counting(retrieve, asked):
     def retrieved(questions, depth):
         asked.extend(questions)

@@ -2,7 +2,6 @@
 
 import json
 import math
-import re
 from collections import Counter
 from dataclasses import asdict, replace
 
@@ -297,33 +296,3 @@ def test_a_document_that_yields_nothing_is_told_by_name_with_the_reason(workspac
 
 
 # The command line
-
-
-def test_the_command_line_foresees_and_tells_what_was_paid(workspace, server, command_line):
-    workspace.store.prices.put({"loopback": (10.0, 20.0)})
-    command = ["questions", "generate", "--index", "pumps", "--name", "q", "--generator", "model", "--kinds", "fact=8"]
-    code, out, err = command_line(*command, "--dry-run", "--json")
-    printed = json.loads(out)
-    assert (code, printed["calls"]["question"], printed["cached"]) == (0, 10, 0), err
-    assert sum(row["planned"] for row in printed["plan"]) == 8
-    assert requests_to(server) == []
-    code, out, err = command_line(*command, "--budget", str(printed["cost"] / 4 + 0.04), "--json")
-    assert (code, out) == (1, "")
-    paid = len(requests_to(server))
-    assert f"{paid:,} calls · " in err
-    assert "The budget of $" in err
-    code, out, err = command_line(*command, "--json")
-    chats, calls = len(requests_to(server)), json.loads(out)["calls"]
-    assert (code, len(set(requests_to(server)))) == (0, chats), err
-    assert chats <= calls <= chats + 2, "questions are embedded, too"
-    assert 8 * 3 <= chats <= printed["total"]
-    [listed] = [row for row in json.loads(command_line("questions", "list", "--json")[1]) if row["questions"] == "q"]
-    assert (listed["paid_calls"], listed["paid_dollars"] > 0) == (calls, True)
-    code, out, err = command_line("questions", "plan", "q", "--json")
-    shown = json.loads(out)
-    assert (code, sum(row["planned"] for row in shown["cells"])) == (0, 8), err
-    [kind] = shown["kinds"]
-    assert (kind["type"], kind["kept"]) == ("fact", 8)
-    code, out, err = command_line("questions", "plan", "q")
-    assert code == 0
-    assert re.search(r"pumps\.txt +8/8", out)

@@ -11,7 +11,7 @@ from ragviz.core.question import Question
 from ragviz.core.recording import Context, Recording
 from ragviz.core.verdict import Claim, ClaimVerdict, EvaluatedAnswer, Matrix
 from ragviz.judging import context
-from ragviz.metrics import grounding, registry
+from ragviz.metrics import grounding
 from ragviz.metrics.answers import ANSWER_METRICS, score, scores
 from ragviz.store.schema import evaluated_from_json, evaluated_to_json
 
@@ -159,11 +159,3 @@ def test_a_claim_that_two_passages_support_only_together_is_supported():
     assert score("faithfulness", replace(EVALUATED, matrix=matrix)).value == 1
     stored = evaluated_from_json(evaluated_to_json(replace(EVALUATED, matrix=matrix)), EVALUATED.question)
     assert stored.matrix.answer_by_chunk == matrix.answer_by_chunk
-
-
-def test_tiles_and_titles_have_the_names_that_people_look_for():
-    titles = [registry.title_of(name) for name in registry.shown_in("tile") if name in ANSWER_METRICS]
-    assert titles[:4] == ["Answer correctness", "Faithfulness", "Completeness", "Conciseness (factual precision)"]
-    assert {"Answer correctness (cosine)", "Context precision (relevant ÷ all)", "Context precision (ranked)"} < {
-        *titles
-    }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,48 +13,11 @@ from ragviz.core.configuration import Run
 from ragviz.core.experiment import Cell
 from ragviz.core.settings import Settings
 from ragviz.experiments import findings, sample_experiment
-from ragviz.judging.texts import sentences_of
 from ragviz.runs import judgements
 from ragviz.targets import hand_made
-from ragviz.targets.hand_made import WrittenAnswer, WrittenQuestion
 from ragviz.workspace import Workspace
 
-WRITTEN = hand_made.written()
-ANSWERS = [(question, answer) for question in WRITTEN.values() for answer in question.answers]
-
-
-def named(answer: object) -> str:
-    return answer.text[:30] if isinstance(answer, WrittenAnswer) else ""
-
-
-def plain(answer: WrittenAnswer) -> str:
-    return re.sub(r" ?(?:\{\d+\})+", "", answer.text)
-
-
 # What was written
-
-
-@pytest.mark.parametrize(("question", "answer"), ANSWERS, ids=named)
-def test_the_verdicts_on_an_answer_are_complete_and_agree(question: WrittenQuestion, answer: WrittenAnswer) -> None:
-    markers = [int(number) for number in re.findall(r"\{(\d+)\}", answer.text)]
-    assert sorted(markers) == list(range(1, len(answer.claims) + 1))
-    assert len({claim.claim for claim in answer.claims}) == len(answer.claims) > 0
-    assert all(0 <= claim.like <= len(question.reference) for claim in answer.claims)
-    assert len(answer.holds) == len(question.reference)
-    assert len(answer.bank) == len(question.bank)
-    assert bool(answer.equivalence) == bool(answer.reason) == bool(question.reference)
-    sentences = len(sentences_of(plain(answer)))
-    for hold in answer.holds:
-        verdict, _, number = hold.partition(" ")
-        assert verdict in ("supported", "contradicted", "absent")
-        assert 1 <= int(number or 1) <= sentences
-    verdicts = [hold.partition(" ")[0] for hold in answer.holds]
-    # A claim of the answer that is like one of the reference's is one that the answer holds, and the other way round.
-    assert all(verdicts[claim.like - 1] == "supported" for claim in answer.claims if claim.like)
-    wrong = "contradicted" in verdicts or any(claim.reference == "contradicted" for claim in answer.claims)
-    right = "supported" in verdicts
-    assert not (answer.equivalence == "equivalent" and (wrong or not right))
-    assert not (answer.equivalence == "different" and verdicts.count("supported") == len(verdicts))
 
 
 # The run of the sample

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterable
 from pathlib import Path
-from subprocess import run as process
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -32,40 +30,11 @@ def read(marked: Iterable[str]) -> str:
     return re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", "\n".join(marked))
 
 
-def card(app: AppTest) -> str:
-    """What the sidebar says when the card of "The job" is in it, else ""."""
-    lines = [each.label for each in app.sidebar.expander]
-    said = read([*lines, *(each.value for each in (*app.sidebar.markdown, *app.sidebar.caption))])
-    return said if "**The job**" in said else ""
-
-
 def toasts(app: AppTest) -> str:
     return read(toast.value for toast in app.toast)
 
 
 # Jobs that ended badly
-
-
-def test_a_failure_names_its_reason_its_log_and_what_to_do(workspace: Workspace) -> None:
-    arguments = {"name": "r", "config": {"index": "gone", "questions": "asked"}}
-    job = workspace.store.jobs.add("run", "The job", workspace.store.corpora.get("notes").id, arguments)
-    workspace.store.jobs.update(job.id, status="starting")
-    log = workspace.log_of(job.id)
-    log.parent.mkdir(exist_ok=True)
-    with log.open("wb") as output:  # as `queue.start_waiting` does it, which the fixture keeps from starting processes
-        done = process([sys.executable, "-m", "ragviz.jobs", job.id], stdout=output, stderr=output, check=False)
-    assert done.returncode == 1
-    app = show("home")
-    said = card(app)
-    reason = "There is no index called 'gone'"
-    assert "failed" in said
-    assert reason in said
-    [shown] = re.findall(r"Log: (.+)", said)
-    assert reason in Path(shown).read_text(encoding="utf-8")
-    assert [b.label for b in app.sidebar.button if job.id in b.key] == ["Try again", "Dismiss"]
-    assert "Open run" in [re.sub(r":blue\[(.*)\]", r"\1", each.proto.label) for each in app.sidebar.get("page_link")]
-    button(app, "Dismiss").click()
-    assert card(checked(app.run())) == ""
 
 
 # A second press

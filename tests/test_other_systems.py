@@ -143,17 +143,6 @@ def test_words_of_the_reference_tell_what_the_contexts_hold(workspace):
     assert "by the reference's words (5)" in judgements.decided_words(judgement)
 
 
-def test_without_verdicts_and_references_nothing_is_0_or_1(workspace):
-    run = stored(workspace, reference=False, verdicts=False)
-    judgement, steps, sentence = told(workspace, run)
-    assert steps == {"Not answered": 2, "Cannot be told": 6}
-    assert sentence == (
-        "Whether its answers are right is not known: that takes a reference and a judge. Only 2 questions are known "
-        "to be lost, too few to blame one stage: look at each."
-    )
-    assert judgement.metrics == {}
-
-
 def test_an_item_without_an_answer_is_no_abstention(workspace):
     items = {"unanswered": (None, Matrix()), "right": ITEMS["right"]}
     run = stored(workspace, reference=True, verdicts=False, items=items)
@@ -162,22 +151,6 @@ def test_an_item_without_an_answer_is_no_abstention(workspace):
     question = next(q for q in workspace.store.rankings.questions(run.id) if q.id == "unanswered")
     meaning = judgements.meaning_of(run, "not_judged", 2, question=question, judgement=judgement)
     assert (meaning.title, meaning.explanation) == ("Cannot be told", "No answer was recorded.")
-
-
-@pytest.mark.parametrize(
-    ("matrix", "cause"),
-    [
-        pytest.param(replace(ITEMS["lacks both"][1], reference_by_answer=None), "not_retrieved", id="none is held"),
-        pytest.param(replace(ITEMS["unused"][1], reference_by_answer=None), "unused", id="all are held"),
-        pytest.param(replace(ITEMS["lacks one"][1], reference_by_answer=None), "unsupported", id="some are held"),
-        pytest.param(
-            replace(ITEMS["lacks one"][1], reference_by_answer=None, answer_by_chunk=None), "wrong", id="nothing else"
-        ),
-    ],
-)
-def test_where_answer_and_reference_were_not_compared_only_what_is_sure_is_said(workspace, matrix, cause):
-    run = stored(workspace, reference=True, verdicts=True, items={"q": ("By boat.", matrix)})
-    assert judgements.judgement_of(workspace, run).causes == {"q": cause}
 
 
 def test_evidence_in_documents_tells_the_stages_without_a_judge(workspace):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, astuple, replace
+from dataclasses import astuple
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,15 +20,14 @@ from ragviz.analysis import outcomes
 from ragviz.core.configuration import IndexConfig, RunConfig
 from ragviz.core.document import Span
 from ragviz.core.errors import NotFoundError
-from ragviz.core.job import NewJob
 from ragviz.core.question import Question
 from ragviz.documents import corpora
 from ragviz.index import indexing
 from ragviz.jobs import queue, worker
 from ragviz.models.vectors import Vectors
-from ragviz.runs import measurements, replays, running
+from ragviz.runs import measurements, running
 from ragviz.store.stored_corpora import StoredIndexes
-from ragviz.ui import frame, job_panel, question_table
+from ragviz.ui import frame, question_table
 from ragviz.ui.cache import machine
 from ragviz.ui.kit import figure
 from ragviz.workspace import Workspace, open_workspace
@@ -270,13 +269,6 @@ def button(app: AppTest, label: str) -> Button:
     return next(each for each in app.button if each.label == label)
 
 
-def test_a_corpus_without_a_name_is_refused_in_words(home: Path) -> None:
-    app = show("documents")
-    button(app, "Create corpus").click()
-    assert [box.value.replace("\\", "") for box in app.run().error] == ["Give the corpus a name first."]
-    assert len(open_workspace().store.corpora.all()) == 1
-
-
 def test_own_documents_go_into_a_corpus_of_their_own(home: Path) -> None:
     app = show("documents", corpus="notes", new="1")
     assert not app.get("file_uploader")
@@ -284,13 +276,6 @@ def test_own_documents_go_into_a_corpus_of_their_own(home: Path) -> None:
     checked(button(app, "Create corpus").click().run())
     assert address(app) == {"corpus": "mine"}
     assert app.get("file_uploader")
-
-
-def test_the_form_of_a_run_says_what_differs_from_its_preset(home: Path) -> None:
-    app = show("run", index="large")
-    assert "Changed from" not in words(app)
-    next(box for box in app.number_input if box.label == "Depth").set_value(60)
-    assert "Changed from Defaults: Depth." in words(checked(app.run()))
 
 
 def test_a_question_is_edited(home: Path) -> None:
@@ -327,12 +312,6 @@ def test_a_generation_by_a_model_is_foreseen_and_bounded(home: Path, monkeypatch
     assert (arguments["generator"], arguments["budget"], arguments["kinds"]) == ("model", 1.5, {"fact": None})
 
 
-def test_questions_are_filtered_by_the_address(home: Path) -> None:
-    app = show("questions", find="older")
-    assert list(app.dataframe[0].value["Id"]) == ["two"]
-    assert "1 of 10 questions · filter: older" in words(app)
-
-
 # Run
 
 
@@ -347,16 +326,6 @@ def test_one_click_makes_a_run(home: Path) -> None:
 
 
 # Results
-
-
-def test_results_have_the_numbers_of_the_command_line(home: Path) -> None:
-    app = show("results", run="words")
-    summary = measurements.summary_of(open_workspace(), open_workspace().store.runs.get("words"))
-    tiles = {m.label: m.value for m in app.metric}
-    assert tiles["Recall@3\u00a0↑"] == f"{summary.metrics['recall@3'].mean:.2f}"
-    assert tiles["MRR\u00a0↑"] == f"{summary.metrics['mrr'].mean:.2f}"
-    assert tiles["Not in top 20\u00a0↓"] == str(summary.misses)
-    assert address(app)["k"] == "3"
 
 
 def test_a_long_list_has_pages_and_ends_on_its_last_one(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -408,33 +377,6 @@ def test_the_numbers_of_the_page_add_up_and_list_their_questions(home: Path) -> 
     assert len(app.dataframe[-1].value) == numbers[outcome]
     assert address(app)["outcome"] == outcome
     assert "find" not in address(app)
-
-
-def rescued(k: int) -> dict[str, tuple[int, int]]:
-    """What the library counts: change → questions rescued and broken, of the run `words`."""
-    workspace = open_workspace()
-    run = workspace.store.runs.get("words")
-    columns = replays.combination(workspace, replays.columns_of(workspace, run), k).columns
-    return {row.replay.key: (row.rescues, row.breaks) for row in replays.rescue(columns, k).rows}
-
-
-def test_one_click_makes_the_run_of_a_change(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    workspace = open_workspace()
-    run = workspace.store.runs.get("words")
-    replays.replay(workspace, run)
-    submitted: list[tuple[str, NewJob]] = []
-    monkeypatch.setattr(job_panel, "submit", lambda *job: submitted.append(job))
-    app = show("results", run="words", k="1")
-    app.session_state[f"rescue-{run.id}"] = next(key for key in rescued(1) if key.startswith("retriever="))
-    checked(app.run())
-    button = next(b for b in app.button if b.key and b.key.startswith("rescue-make-retriever="))
-    button.click()
-    checked(app.run())
-    retriever = button.key.rpartition("=")[2]
-    (pressed, job) = submitted[0]
-    assert (pressed, job.kind, job.title, job.corpus_id) == (button.key, "run", f"Run words-{retriever}", run.corpus_id)
-    assert job.arguments["config"] == asdict(replace(run.config, retriever=retriever, k=1))
-    assert job.arguments["name"] == f"words-{retriever}"
 
 
 # Settings
@@ -495,22 +437,3 @@ def test_pages_work_while_elasticsearch_is_down(home: Path, page: str, monkeypat
 
 
 # What other programs made
-
-
-@pytest.mark.parametrize(
-    ("variable", "value", "said"),
-    [
-        ("RAGVIZ_DATABASE_URL", "nonsense", "RAGVIZ\\_DATABASE\\_URL cannot be used"),
-        ("RAGVIZ_DATABASE_URL", "postgresql+psycopg://me:hunter2@127.0.0.1:99999/x", "its port is no number"),
-        ("RAGVIZ_HOME", str(Path(__file__)), "cannot be used as a folder: File exists"),
-    ],
-)
-@pytest.mark.parametrize("page", ["home", "settings"])
-def test_a_setting_that_cannot_be_used_is_one_sentence_on_every_page(bare, monkeypatch, page, variable, value, said):
-    monkeypatch.setenv(variable, value)
-    machine.clear()
-    app = visit(page)
-    assert not app.exception
-    [box] = app.error
-    assert said.replace("\\", "") in box.value.replace("\\", "")
-    assert "hunter2" not in box.value

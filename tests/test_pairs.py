@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 from ragviz.analysis import flows, moves, points
@@ -23,27 +22,6 @@ def test_questions_with_equal_values_are_one_point_with_their_count():
     assert members is not None
     assert members.tolist() == [1, 2]
     assert found.members("2,2") is None
-
-
-def test_many_values_are_gathered_in_cells_that_never_mix_won_and_lost():
-    random = np.random.default_rng(1)
-    values = random.random((2, 3000))
-    values[1, :500] = values[0, :500]
-    found = points.points_of(values)
-    assert found.gathered
-    assert len(found.keys) == len(set(found.keys)) <= 40 * 40 + 2 * 40
-    assert found.counts.sum() == 3000
-    sign = np.sign(values[1] - values[0])
-    assert (sign == found.higher[found.of]).all()
-    for place in random.integers(0, len(found.keys), 50):
-        rows = found.members(found.keys[place])
-        assert rows is not None
-        mine = values[:, rows]
-        assert len(rows) == found.counts[place]
-        assert found.places[place] == pytest.approx(mine.mean(axis=1), abs=1e-6)
-        assert found.low[place] == pytest.approx(mine.min(axis=1), abs=1e-6)
-        assert found.high[place] == pytest.approx(mine.max(axis=1), abs=1e-6)
-        assert (found.high[place] - found.low[place] <= 1 / 40 + 1e-6).all()
 
 
 def test_every_question_is_in_one_stream_and_the_greatest_come_first():

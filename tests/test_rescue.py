@@ -4,7 +4,6 @@ import json
 import re
 import socket
 from dataclasses import asdict, replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -263,16 +262,3 @@ def test_tokens_given_are_those_that_an_answerer_can_read():
     assert given(**answers) == [55, (105 + 105) / 2, 105]
     assert given(**answers, context="none") == [0, 0, 0]
     assert given(**answers, context="oracle") == [(105 + 10) / 2] * 3
-
-
-def test_one_question_is_rescued_by_the_least_k_and_the_best_others():
-    ranks = [1, 4, 0]
-    tried = [
-        rescuing.Replay("k=10", "k", ranks, 10),
-        rescuing.Replay("k=5", "k", ranks, 5),
-        rescuing.Replay("k=4", "k", ranks, 4),
-    ]
-    rescue = rescuing.rescue(ranks, 3, tried)
-    columns = SimpleNamespace(change=lambda _: None)
-    assert rescue_words.rescuing_one(columns, rescue, 1) == "rescued by k = 4"
-    assert rescue_words.rescuing_one(columns, rescue, 2) == "no change that was replayed rescues it"

@@ -281,27 +281,6 @@ def ragviz(workspace, command_line):
     return call
 
 
-def test_the_command_line_estimates_runs_and_opens_a_question(ragviz):
-    command = (
-        "run", "--index", "i", "--questions", "q", "--retriever", "bm25", "--answerer", "model", "--metrics", "all",
-    )  # fmt: skip
-    estimate = json.loads(ragviz(*command, "--dry-run", "--json"))
-    assert estimate["total"] > estimate["cached"] == 0
-    body = json.loads(ragviz(*command, "--name", "r", "--json"))
-    assert body["metrics"]["recall@3"]["n"] == len(PLACES)
-    assert sum(body["lost"].values()) == len(ROWS)
-    inspected = json.loads(ragviz("inspect", "r", "q-west", "--json"))
-    assert inspected["judged"]["matrix"]["answer_claims"]
-    assert {score["metric"] for score in inspected["scores"]} == set(ANSWER_METRICS)
-    assert inspected["questeval"]["questions"] >= inspected["questeval"]["answerable"] > 0
-    assert inspected["questeval"]["crud"].keys() == {"precision", "recall"}
-    drawn = ragviz("inspect", "r", "q-west")
-    assert "The west pump was replaced in 1993" in drawn
-    assert "no question 'x'" in ragviz("inspect", "r", "x", code=2)
-    ragviz("rejudge", "r")
-    assert "no metric 'charm'" in ragviz(*command[:-1], "charm", "--name", "n", code=2)
-
-
 def test_verdicts_for_one_run_measure_another_at_every_k(workspace, server, ragviz):
     metrics = ("context_recall", "context_precision")
     first = running.run(workspace, "judged", config(k=2, answerer="none", metrics=metrics, judge="loopback"))

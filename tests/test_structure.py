@@ -5,84 +5,9 @@ import pytest
 from ragviz.core.document import Document
 from ragviz.generation.structure import structure
 
-TEXT = """\
----
-title: Desk
-owner: nobody
----
-# Desk
-
-**Opening hours**: 9 to 17
-**Owner:** [Ann Lee](people.md#ann)
-
-Some prose: it has a key, as whoever reads the line alone would say.
-
-- Colour: blue
-- `size`: the size of the [desk](desk.md)
-  in centimetres
-- 负责人：王芳
-
-## Rules
-
-Read all of this. You bring:
-
-1. a passport
-   or a card
-2. two photos
-   - in colour
-   - without a hat
-
-Then go.
-
-- alone
-
-Fees of 2024:
-
-| Kind | Price | Note |
-|:-----|------:|------|
-| day \\| night | **$5** | |
-| week | $20 |
-
-```
-key: value
-| a | b |
-|---|---|
-- x
-- y
-```
-
-**PTO** – paid time off
-
-Ring buffer
-: a buffer that ends where it begins
-
-"""
-
 
 def document(text: str, media_type: str = "text/markdown") -> Document:
     return Document("d", "d.md", text, (), "en", media_type, "", 0)
-
-
-def quotes(places) -> list[str]:
-    return [TEXT[place.start : place.end] for place in places]
-
-
-@pytest.fixture(scope="module")
-def found():
-    return structure(document(TEXT))
-
-
-def test_key_values(found):
-    assert [(each.key, each.value) for each in found.key_values] == [
-        ("Opening hours", "9 to 17"),
-        ("Owner", "Ann Lee"),
-        ("Some prose", "it has a key, as whoever reads the line alone would say."),
-        ("Colour", "blue"),
-        ("size", "the size of the desk in centimetres"),
-        ("负责人", "王芳"),
-    ]
-    assert quotes(found.key_values)[4] == "`size`: the size of the [desk](desk.md)\n  in centimetres"
-    assert {each.section for each in found.key_values} == {"Desk"}
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from ragviz.core.recording import Context, Recording
 from ragviz.models.chat import ModelClient
 from ragviz.models.requests import Completion
 from ragviz.targets.answering import REFUSALS, VERSIONS, AnswerReply, read_answer
-from ragviz.targets.citations import cited, without_citations
+from ragviz.targets.citations import cited
 from ragviz.targets.fitting import estimate, fitted
 from ragviz.targets.retrieved_chunks import FROM_CONTEXTS
 from ragviz.targets.targets import TARGETS
@@ -136,22 +136,6 @@ def test_the_sentence_that_shares_most_is_the_answer_clean_and_cited():
     result = extractive(ask("For how many weeks are maps lent at the library desk?"), HANDBOOK)
     said = "The library desk lends maps of the valley for three weeks [1]."
     assert result == Recording("q", tuple(HANDBOOK), said, "answered", citations=(1,), origin="extractive", version="4")
-
-
-@pytest.mark.parametrize(
-    ("text", "question", "lang"),
-    [
-        ("Das Bu\u0308ro in Ko\u0308ln o\u0308ffnet um neun.", "Wann öffnet das Büro in Köln?", "de"),
-        ("The \ufb01nal o\ufb03ce e\ufb00ort costs 3\u00a0000\u202f€.", "What costs 3000 € of o\u00adffice?", "en"),
-        ("The museum’s roof doesn’t leak.", "What about the museum roof?", "en"),
-        ("The roof—tiled in 1931—doesn’t leak.", "When was the re‑roofed X-roof tiled?", "en"),
-        ("The email office opens at nine.", "When does the e-mail office open?", "en"),
-    ],
-)
-def test_typography_keeps_no_answer_back(text, question, lang):
-    """The answer reads as its document does."""
-    result = extractive(ask(question, lang=lang), chunks(text))
-    assert (result.status, without_citations(result.answer)) == ("answered", text)
 
 
 def test_chinese_answers():

@@ -11,35 +11,6 @@ from ragviz.workspace import open_workspace
 from tests.system_server import SystemServer
 from tests.test_pages import bare, built, button, checked, home, show, words  # noqa: F401 - fixtures
 
-LOG = """frage,response,expected,contexts
-When was it built?,In 1931.,In 1931.,"[""The dome was built in 1931."", ""It is white.""]"
-Who runs it?,I don't know.,Ada.,"[""It is white.""]"
-"""
-
-
-def test_a_file_is_imported_as_its_columns_are_chosen(bare: Path) -> None:  # noqa: F811
-    app = checked(show("targets"))
-    uploader = app.get("file_uploader")[0]
-    uploader.upload("my log.csv", LOG.encode(), "text/csv")
-    app = checked(app.run())
-    assert "Import" in [each.label for each in app.button]
-    shown = next(frame.value for frame in app.dataframe if "First context" in frame.value)
-    assert list(shown["Contexts"]) == [2, 1]
-    assert not open_workspace().store.runs.all()
-    role = next(box for box in app.selectbox if box.label == "Question")
-    role.set_value("frage")
-    app = checked(app.run())
-    button(app, "Import").click()
-    checked(app.run())
-    store = open_workspace().store
-    run = store.runs.get("my log")
-    recorded = [each.recording for each in store.judgements.all(run.id).values()]
-    assert {(each.answer, each.status) for each in recorded} == {
-        ("In 1931.", "answered"),
-        ("I don't know.", "refused"),
-    }
-    assert {question.text for question in store.rankings.questions(run.id)} == {"When was it built?", "Who runs it?"}
-
 
 def test_an_endpoint_is_tried_kept_and_asked(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
     monkeypatch.setattr(queue, "start", lambda workspace, job: workspace.store.jobs.get(job.id))
