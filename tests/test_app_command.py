@@ -16,7 +16,7 @@ import pytest
 
 from tests.test_browser import free_port
 
-pytestmark = pytest.mark.timeout(180)
+pytestmark = [pytest.mark.timeout(180), pytest.mark.model]
 
 
 def wait_for_health(port: int, command: subprocess.Popen[bytes], log: Path) -> None:

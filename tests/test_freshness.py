@@ -6,7 +6,8 @@ The oracle is the same page in a session with empty caches. Nothing but that com
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -28,6 +29,7 @@ from tests.test_pages import (
     MARKED,
     built,  # noqa: F401 - a fixture
     checked,
+    opened,
     show,
     words,
 )
@@ -123,12 +125,24 @@ CASES: list[tuple[str, dict[str, str], Callable[[Workspace], None]]] = [
 ]
 
 
+@pytest.fixture(scope="module")
+def told_again(judged: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:  # noqa: F811
+    """The home with a second run of the answers."""
+    folder = tmp_path_factory.mktemp("again") / "home"
+    shutil.copytree(judged, folder)
+    with pytest.MonkeyPatch.context() as patch:
+        for _ in opened(folder, patch):
+            config = RunConfig("small", "told", "bm25", depth=20, answerer="extractive")
+            running.run(open_workspace(), "told again", config)
+    return folder
+
+
 @pytest.fixture
-def twice(home: Path) -> Workspace:  # noqa: F811
-    """Another process' workspace on the home, with a second run of the answers."""
-    workspace = open_workspace()
-    running.run(workspace, "told again", RunConfig("small", "told", "bm25", depth=20, answerer="extractive"))
-    return workspace
+def twice(told_again: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workspace]:
+    """Another process' workspace on a copy of it."""
+    shutil.copytree(told_again, tmp_path / "home")
+    for _ in opened(tmp_path / "home", monkeypatch):
+        yield open_workspace()
 
 
 @pytest.mark.parametrize(

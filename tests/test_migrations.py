@@ -50,15 +50,15 @@ open_store(sys.argv[1]).corpora.add(str(os.getpid()))
 def test_of_processes_that_open_a_new_database_at_once_one_creates_it(database_url):
     """No children of multiprocessing, which would run anew the page that an earlier test left as `__main__`."""
     command = [sys.executable, "-c", _OPENING, database_url]
-    processes = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(4)]
-    assert [process.stdout.readline() for process in processes] == ["ready\n"] * 4
+    processes = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    assert [process.stdout.readline() for process in processes] == ["ready\n"] * 3
     for process in processes:
         process.stdin.write("\n")
         process.stdin.flush()
     for process in processes:
         process.communicate(timeout=120)
-    assert [process.returncode for process in processes] == [0] * 4
-    assert len(open_store(database_url).corpora.all()) == 4
+    assert [process.returncode for process in processes] == [0] * 3
+    assert len(open_store(database_url).corpora.all()) == 3
 
 
 def test_a_migration_that_fails_leaves_nothing_behind(database_url, monkeypatch):

@@ -90,6 +90,7 @@ def figures(text: str) -> dict[str, float]:
     return {name: float(value) for name, value in (each.rsplit(" ", 1) for each in lines)}
 
 
+@pytest.mark.model
 def test_a_running_dashboard_gives_figures_and_logs_json(workspace: Workspace, tmp_path: Path):
     store, now = workspace.store, time.time()
     for created, started, finished, status in [

@@ -1,9 +1,6 @@
 """Items of other systems: where their contexts stand, which questions they answer, what is known of them then."""
 
 import json
-import random
-from difflib import SequenceMatcher
-from pathlib import Path
 
 import pytest
 
@@ -15,13 +12,9 @@ from ragviz.core.errors import Cancelled
 from ragviz.core.question import Question
 from ragviz.index import indexing
 from ragviz.questions import occurrences
-from ragviz.questions.places import Places
-from ragviz.questions.units import units
 from ragviz.runs import comparisons, exports, imports, judgements, measurements, overviews, running
 from ragviz.service import question_verbs
 from ragviz.targets.logged_item import Log, LoggedItem, Passage
-
-CLAPNQ = Path(__file__).resolve().parents[2] / "shared" / "data" / "retrieval" / "clapnq" / "corpus.jsonl"
 
 TEXT = "The north pump was replaced in 1998 by Harlow. It cost 40 euros. Dogs stay outside. The roof is 12 m high."
 ZH = "北泵于一九九八年由哈洛更换。费用为四十欧元。狗必须留在外面。屋顶高十二米，每年检查一次。"
@@ -79,35 +72,6 @@ def test_the_document_that_is_named_goes_before_others(workspace):
     [case] = exports.cases_of(workspace, run)
     names = measurements.document_names(workspace, run)
     assert [names[case.chunks[i].document_id] for i in case.evaluated.recording.read] == ["b.md", "a.md"]
-
-
-@pytest.mark.skipif(not CLAPNQ.exists(), reason=f"no public passages at {CLAPNQ}")
-def test_contexts_are_found_as_comparing_all_words_finds_them():
-    texts = [json.loads(line)["text"] for line in CLAPNQ.read_text(encoding="utf-8").splitlines()]
-    documents = [imports._document(f"{n}", "\n\n".join(texts[n : n + 10])) for n in range(0, len(texts), 10)]
-    words = {each.id: [unit for unit, _, _ in units(each.text)] for each in documents}
-    text_of = {each.id: each.text for each in documents}
-    places, chance = Places(documents, text_of.__getitem__), random.Random(0)
-    for _ in range(40):
-        document = chance.choice(documents)
-        start = chance.randrange(len(document.text) - 300)
-        said = document.text[start : start + 300].split()
-        lost = chance.choice((0.02, 0.1, 0.3))
-        text = " ".join(word if chance.random() > lost else "zzz" for word in said)
-        own = [unit for unit, _, _ in units(text)]
-        shares = {
-            name: sum(
-                b.size for b in SequenceMatcher(None, own, there, autojunk=False).get_matching_blocks() if b.size > 3
-            )
-            / len(own)
-            for name, there in words.items()
-        }
-        found, best = places.find(text), max(shares.values())
-        if found is None or found.how != "nearly":
-            assert best < 0.5 if found is None else text in text_of[found.document_id]
-        else:
-            assert shares[found.document_id] == best
-            assert found.share == pytest.approx(best, abs=0.05)
 
 
 def test_evidence_that_no_context_covers_is_missed(workspace):

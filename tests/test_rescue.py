@@ -15,11 +15,10 @@ from ragviz.core.errors import Cancelled
 from ragviz.core.ranking import Ranking, Retrieved
 from ragviz.core.settings import Settings
 from ragviz.documents import corpora
-from ragviz.experiments import grid
 from ragviz.index import deletion, indexing
 from ragviz.metrics import rank_metrics
 from ragviz.questions import exchange
-from ragviz.runs import alternatives, contexts, overviews, replays, rescue_words, running
+from ragviz.runs import alternatives, contexts, overviews, replays, running
 from ragviz.workspace import Workspace
 from tests.model_server import ModelServer
 
@@ -96,6 +95,7 @@ def by_the_rankings(workspace: Workspace, base: Run, other: Run, k: int, other_k
     return after - before, before - after
 
 
+@pytest.mark.model
 def test_the_table_is_what_really_making_each_run_gives(made):
     """Every row against its run: the counts, the questions and the tokens, at several k, before the runs exist."""
     workspace, _ = made
@@ -135,55 +135,6 @@ def test_the_table_is_what_really_making_each_run_gives(made):
         of_runs = counts(replays.rescue(now_runs, k))
         for key, name in made_of.items():
             assert of_runs[by_run[name]] == counts(table)[key]
-    remove_made(workspace)
-
-
-def test_the_best_combination_is_what_really_making_it_gives(made):
-    """Greedy by hand: the best change alone, then whichever adds most; each step is the run that it names."""
-    workspace, _ = made
-    base = workspace.store.runs.get("base")
-    k = 3
-    replays.replay(workspace, base, build=True)
-    before = replays.combination(workspace, columns(workspace, "base"), k)
-    assert before.missing
-    replays.replay(workspace, base, combine=k)
-    together = replays.combination(workspace, columns(workspace, "base"), k)
-    assert not together.missing
-    table = replays.rescue(together.columns, k)
-    rows = {row.replay.key: row for row in table.rows}
-    first = next(row for row in table.rows if row.replay.kind in alternatives.DIMENSIONS)
-    assert together.steps[0].row.replay.key == first.replay.key
-    ids = np.array([question.id for question in together.columns.changes.questions])
-    previous = base
-    assert len(together.steps) > 1
-    last = really_made(workspace, together.steps[-1].change)  # its run is told of by the combination, and once only
-    again = replays.combination(workspace, columns(workspace, "base"), k).columns
-    assert [c.kind for c in again.changes.changes if last.id in {run.id for run in c.runs}] == ["both"]
-    remove_made(workspace)
-    for step in together.steps:
-        run = really_made(workspace, step.change)
-        rescued, broken = by_the_rankings(workspace, base, run, k, k)
-        assert (set(ids[step.row.rescued]), set(ids[step.row.broken])) == (rescued, broken)
-        gained, gone = by_the_rankings(workspace, previous, run, k, k)
-        assert step.more.net == len(gained) - len(gone) > 0
-        assert rows[step.row.replay.key].net == step.row.net
-        previous = run
-    last = together.steps[-1].row
-    taken = {part.partition("=")[0] for part in together.steps[-1].change.parts}
-    tried = [row for row in table.rows if row.replay.kind == "both" and len(taken) > 1]
-    assert last.net == max(row.net for row in tried)
-    assert table.unrescued.sum() == (table.lost & ~np.any([row.rescued for row in table.rows], axis=0)).sum()
-    grid_of = {axis: list(values) for axis, values in replays.grid_of(together).items()}
-    cells = grid.planned(workspace, workspace.store.sets.get("q"), grid.crossed(grid_of)).cells
-    chosen = [(cell.index.chunker, cell.index.chunk_size, cell.index.prefix, cell.run.retriever) for cell in cells]
-    wanted = [(change.cut, change.config) for change in (step.change for step in together.steps)]
-    own = together.columns.changes.scene.own.config
-    for cut, config in [(own, base.config), *wanted]:
-        assert (cut.chunker, cut.chunk_size, cut.prefix, config.retriever) in chosen
-    assert chosen[0] == (own.chunker, own.chunk_size, own.prefix, base.config.retriever)  # the baseline
-    words = rescue_words.steps(together.columns, together)
-    assert words[1].startswith("+ ")
-    assert f"{together.steps[1].more.net:+,} questions" in words[1]
     remove_made(workspace)
 
 

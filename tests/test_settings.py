@@ -192,10 +192,9 @@ def test_a_persons_files_keep_their_mode_and_content(configured: bool, tmp_path:
         return done.stdout.strip()
 
     python("-m", "ragviz", "corpus", "add", "notes", "a.txt")
-    python("-c", "import ragviz; assert ragviz.open().workspace.store.corpora.all()")
-    home = (
-        person if configured else Path(python("-c", "import platformdirs; print(platformdirs.user_data_dir('ragviz'))"))
-    )
+    opened = "import ragviz, platformdirs; assert ragviz.open().workspace.store.corpora.all()"
+    by_default = Path(python("-c", f"{opened}; print(platformdirs.user_data_dir('ragviz'))"))
+    home = person if configured else by_default
     assert stat.S_IMODE((home / "ragviz.db").stat().st_mode) == 0o600
     assert configured or (home.is_relative_to(person) and stat.S_IMODE(home.stat().st_mode) == 0o700)
     assert held(person) == before

@@ -185,6 +185,7 @@ def test_a_role_counts_as_it_is_now(dashboard, provider):
         assert client.get("/home").status_code == 200
 
 
+@pytest.mark.model
 @pytest.mark.parametrize("proxies", ["127.0.0.0/8", "10.0.0.5"])
 def test_a_name_is_believed_of_a_listed_proxy_alone(proxies, tmp_path):
     (tmp_path / "home").mkdir()
@@ -207,6 +208,7 @@ def test_a_name_is_believed_of_a_listed_proxy_alone(proxies, tmp_path):
                 socket_of(dashboard, claimed)
 
 
+@pytest.mark.model
 def test_no_proxy_is_believed_where_a_header_may_forge_its_address(tmp_path):
     (tmp_path / "home").mkdir()
     listed = '[ragviz.access]\nviewers = ["ann"]\nheader = "X-Forwarded-User"\nproxies = ["10.0.0.5"]\n'
@@ -241,6 +243,7 @@ def test_a_cookie_secret_that_can_be_guessed_is_refused(provider, tmp_path):
     assert read([tmp_path / "missing.toml"]) is None
 
 
+@pytest.mark.model
 def test_without_a_sign_in_another_address_is_served_only_when_told_twice(tmp_path):
     command = [sys.executable, "-m", "ragviz", "app", "--port", str(free_port()), "--address", "0.0.0.0"]
     env = {name: value for name, value in os.environ.items() if not name.startswith("STREAMLIT_")}

@@ -60,7 +60,6 @@ def scored(judgement: judgements.Judgement) -> dict[str, int]:
 @pytest.mark.parametrize(
     ("kind", "words"),
     [
-        ("yes", "single letters or words"),
         ("empty", "without a claim, though the text says something"),
         ("letters", "single letters or words"),
     ],
