@@ -1,48 +1,26 @@
 """Unreliable judges, end to end: refused with the right message, cached nowhere, replaced by a good one."""
 
 import json
-import sys
 
 import pytest
 
-from ragviz import cli
-from ragviz.core.configuration import IndexConfig, Run, RunConfig
+from ragviz.core.configuration import Run
 from ragviz.core.errors import UsageError, UselessModel
-from ragviz.core.settings import Settings
-from ragviz.documents import corpora
-from ragviz.index import indexing
 from ragviz.judging import controls
 from ragviz.metrics.answers import ANSWER_METRICS
-from ragviz.questions import exchange
 from ragviz.runs import judgements, running
 from ragviz.workspace import Workspace
 from tests import odd_judges
-from tests.test_running import DOCUMENT, ROWS
+from tests.test_running import config, environment  # noqa: F401 - a fixture
+from tests.test_running import workspace as answering  # noqa: F401 - a fixture
 
 JUDGED = {name for name, metric in ANSWER_METRICS.items() if metric.judged}
 
 
 @pytest.fixture
-def workspace(server, tmp_path, monkeypatch) -> Workspace:
-    for name, value in {
-        "RAGVIZ_HOME": str(tmp_path / "home"), "OPENAI_BASE_URL": server.url, "RAGVIZ_MODEL": "loopback",
-        "RAGVIZ_EMBEDDER": "openai:bags",
-    }.items():  # fmt: skip
-        monkeypatch.setenv(name, value)
-    workspace = Workspace(Settings(_env_file=None))
-    workspace.client("loopback")._backoff = 0.001
-    corpus = workspace.store.corpora.add("c")
-    corpora.add_file(workspace, corpus, "pumps.txt", DOCUMENT.encode())
-    indexing.build_index(
-        workspace, corpus, "i", IndexConfig(chunk_size=40, embedder="openai:bags", chunker="sentences")
-    )
-    data = "\n".join(json.dumps(row) for row in ROWS).encode()
-    assert not exchange.import_data(workspace, corpus, data, "q.jsonl", "q").problems
-    return workspace
-
-
-def config(**more) -> RunConfig:
-    return RunConfig("i", "q", "bm25", **{"answerer": "model", "metrics": ("all",), **more})
+def workspace(answering) -> Workspace:  # noqa: F811
+    answering.client("loopback")._backoff = 0.001
+    return answering
 
 
 def run_regardless(workspace: Workspace) -> Run:
@@ -125,13 +103,10 @@ def test_a_judge_that_agrees_with_everything_is_marked_and_its_scores_are_not_se
 
 
 @pytest.fixture
-def ragviz(workspace, monkeypatch, capsys):
+def ragviz(command_line):
     def call(*words, code=0):
-        monkeypatch.setattr(sys, "argv", ["ragviz", *words])
-        with pytest.raises(SystemExit) as end:
-            cli.main()
-        out, err = capsys.readouterr()
-        assert (end.value.code or 0) == code, err
+        ended, out, err = command_line(*words)
+        assert ended == code, err
         return out + err
 
     return call
