@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import sqlalchemy as sa
@@ -29,10 +30,15 @@ class StoredEvents(Repository):
 
     def all(self, wanted: Wanted) -> Iterator[Event]:
         """Yield them, the oldest first; a part is read at a time."""
-        query, last = _of(wanted, *_EVENTS).order_by(_EVENTS.time, _EVENTS.id).limit(BATCH), (wanted.since, "")
-        while rows := self._rows(query.where(sa.tuple_(_EVENTS.time, _EVENTS.id) > last)):
+        last = ""  # id of the last one that was read, at the time `wanted.since`
+        while True:
+            later = sa.or_(_EVENTS.time > wanted.since, _EVENTS.id > last)
+            query = _of(wanted, *_EVENTS).where(later).order_by(_EVENTS.time, _EVENTS.id)
+            rows = self._rows(query.limit(BATCH))
             yield from (record(Event, row) for row in rows)
-            last = (rows[-1].time, rows[-1].id)
+            if len(rows) < BATCH:
+                return
+            wanted, last = replace(wanted, since=rows[-1].time), rows[-1].id
 
 
 def _of(wanted: Wanted, *columns: Any) -> sa.Select[Any]:
