@@ -96,7 +96,7 @@ def settings_line(run: Run) -> str:
     config, cut = run.config, run.provenance["index_config"]
     if run.knows.opaque:
         read = f"reads up to {wording.counted(config.depth, 'context')}" if run.knows.contexts else "contexts unknown"
-        of = f"questions {measurements.version_words(run)} · {wording.ago(run.created)}"
+        of = f"questions {measurements.version_words(run)} · {wording.made(run.created, run.person)}"
         return f"{run.answered_by.capitalize() or 'Another system'} · {read} · {of}"
     by = f" · answers: {run.answered_by}" if run.knows.answers else ""
     by += f" from {TARGETS[config.context].basis}" if by and not run.knows.first_k else ""
@@ -110,7 +110,7 @@ def settings_line(run: Run) -> str:
     if config.split:
         of = measurements.version_words(run)
         asked = f"{measurements.asked_words(run)} of {of}, split {run.provenance['split']['kind']}"
-    return f"{over} · {asked} · depth {config.depth}{by} · {wording.ago(run.created)}"
+    return f"{over} · {asked} · depth {config.depth}{by} · {wording.made(run.created, run.person)}"
 
 
 def overview() -> None:

@@ -391,7 +391,8 @@ RunStatus = Literal["running", "done", "failed"]
 class Run:
     """A run. `provenance` holds names, hashes and versions of what it used, as they were when it started.
 
-    `note` and `tags` are a person's; they can be changed at any time, and no number depends on them.
+    `person` made it, "" where that is not known. `note` and `tags` are a person's; they can be changed at any time, and
+    no number depends on them.
     """
 
     id: str
@@ -405,6 +406,7 @@ class Run:
     finished: float | None
     note: str = ""
     tags: tuple[str, ...] = ()
+    person: str = ""
 
     @property
     def knows(self) -> Knows:

@@ -80,7 +80,7 @@ class Experiment:
 
     `questions` is the id of the set, `split` the side of it that the cells ask, "" for all its questions. `left_out`
     are combinations of the grid that are impossible, and why, by name. `seen` is when the first result was stored, None
-    before: the rule cannot be changed after it.
+    before: the rule cannot be changed after it. `person` declared it.
     """
 
     id: str
@@ -94,6 +94,7 @@ class Experiment:
     created: float
     seen: float | None = None
     confirmation: Confirmation | None = None
+    person: str = ""
 
     def cell(self, name: str) -> Cell | None:
         """Return the cell with this name."""

@@ -151,6 +151,7 @@ def declare(
                 planned.cells,
                 planned.left_out,
                 time.time(),
+                person=workspace.person.name,
             )
         )
     if earlier.corpus_id != question_set.corpus_id:

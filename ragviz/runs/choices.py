@@ -283,7 +283,8 @@ def run_row(
     if current is not None and current.fingerprint == fingerprint and current.status != "done":
         workspace.store.runs.set_status(current.id, "running")
         return current
-    return workspace.store.runs.add(name, index.corpus_id, config, fingerprint, provenance)
+    made_by = workspace.person.name
+    return workspace.store.runs.add(name, index.corpus_id, config, fingerprint, provenance, made_by)
 
 
 def fingerprint_of(identity: Mapping[str, str]) -> str:

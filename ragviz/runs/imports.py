@@ -210,9 +210,8 @@ class Recorder:
             "knows": {"ranking": False, "first_k": False, "again": False, "opaque": True, "answers": True},
         }
         try:
-            return self._store.runs.add(
-                name, corpus.id, RunConfig("", own.id, "imported", depth=1, k=1), fingerprint, facts
-            )
+            config, person = RunConfig("", own.id, "imported", depth=1, k=1), self._workspace.person.name
+            return self._store.runs.add(name, corpus.id, config, fingerprint, facts, person)
         except UsageError:
             if question_set is None and not resumed:
                 sets.delete(own.id)

@@ -52,11 +52,19 @@ class StoredRuns(NamedRecords[Run]):
 
     kind, record, newest_first = "run", Run, True
 
-    def add(self, name: str, corpus_id: str, config: RunConfig, fingerprint: str, provenance: Mapping[str, Any]) -> Run:
+    def add(
+        self,
+        name: str,
+        corpus_id: str,
+        config: RunConfig,
+        fingerprint: str,
+        provenance: Mapping[str, Any],
+        person: str = "",
+    ) -> Run:
         """Create the row of a run that is about to start; UsageError when the name is blank or taken."""
         name = self.free_name(name)
         known = _in_order(provenance)
-        run = Run(new_id(), corpus_id, name, config, fingerprint, known, "running", time.time(), None)
+        run = Run(new_id(), corpus_id, name, config, fingerprint, known, "running", time.time(), None, person=person)
         self._insert(columns(run, schema.runs))
         return run
 

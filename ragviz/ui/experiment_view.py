@@ -39,7 +39,8 @@ def _draw(corpus: Corpus, experiment_id: str, *, active: bool) -> None:
         experiment, conclusion = shown.experiment, shown.conclusion
         heading.section(plain(shown.sentence))
         asked = experiment.split or "all questions"
-        st.caption(plain(f"Rule: {declaring.rule_words(experiment.rule)}. Asked: {asked}."))
+        made = wording.made(experiment.created, experiment.person)
+        st.caption(plain(f"Rule: {declaring.rule_words(experiment.rule)}. Asked: {asked}. Declared {made}."))
         if shown.scope:
             st.caption(plain(f"{shown.scope}."))
         if shown.lost:

@@ -223,7 +223,8 @@ def _draw(job: Job, place: int | None = None) -> None:
         return
     with st.container(border=True, gap="xxsmall", key=f"job-card-{job.id}"):
         where = f" :gray[on {plain(job.host)}]" if cache.workspace().store.is_shared and job.host else ""
-        st.markdown(f"**{plain(job.title)}**{where}")
+        by = f" :gray[by {plain(job.person)}]" if job.person != cache.workspace().person.name else ""
+        st.markdown(f"**{plain(job.title)}**{where}{by}")
         share, words = job_words(job, time.time(), _pace(job), place)
         st.progress(share, text=words)
         stopping = job.cancel

@@ -22,7 +22,7 @@ MOST_COMPARED = 12
 """Runs that are compared at once: from the eighth on, colours come again with an open mark or a dashed line."""
 
 MADE_OF = ("Question set", "Questions", "Retriever", "Index", "Chunking", "k", "Depth", "Answerer", "Judge")
-LABELS = ("Status", "Made (UTC)", "Tags", "Note")
+LABELS = ("Status", "Made (UTC)", "By", "Tags", "Note")
 COSTS = ("Cost", "Calls")
 NOT_FOUND = "Not found to depth"
 
@@ -83,6 +83,7 @@ def rows(
     for run in runs:
         summary = summaries.get(run.id)
         row = made_of(run) | {"Status": status[run.id], "Tags": list(run.tags), "Note": run.note}
+        row["By"] = run.person
         row["Made (UTC)"] = pd.Timestamp(run.created, unit="s").floor("s")
         row |= measured(run, summary, metrics) if summary else {}
         cells.append({"Run": run.name} | {column: row.get(column) for column in columns})
@@ -132,6 +133,7 @@ def column_configs(metrics: Mapping[str, str]) -> dict[str, Any]:
         "Calls": table.number(70, help="Model calls that the run paid."),
         "k": 45,
         "Made (UTC)": st.column_config.DatetimeColumn(width=130, format="YYYY-MM-DD HH:mm"),
+        "By": 100,
         "Tags": st.column_config.ListColumn(width=140),
         "Note": 220,
     }

@@ -37,6 +37,11 @@ def duration(seconds: float) -> str:
     return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
 
 
+def made(then: float, person: str) -> str:
+    """Return how long ago something was made, and by whom."""
+    return f"{ago(then)} by {person}" if person else ago(then)
+
+
 def ago(then: float, now: float | None = None) -> str:
     """Return how long ago a time was.
 

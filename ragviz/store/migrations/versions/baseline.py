@@ -47,7 +47,7 @@ def upgrade() -> None:
         "id",
         "corpus_id",
         unique="name",
-        text="corpus_id name questions split rule left_out confirmation",
+        text="corpus_id name questions split rule left_out confirmation person",
         real="created seen",
         null="seen confirmation",
     )
@@ -94,7 +94,7 @@ def upgrade() -> None:
         "id",
         "corpus_id",
         unique="name",
-        text="corpus_id name config fingerprint provenance status note tags",
+        text="corpus_id name config fingerprint provenance status note tags person",
         real="created finished",
         null="finished",
     )
