@@ -28,7 +28,7 @@ def day(text: str) -> str | None:
     return text
 
 
-heading.header("Audit", "Who did what, when. Entries are only ever added; `ragviz audit` prints them as JSON Lines.")
+heading.header("Audit", "Who did what, when. Entries are only ever added; the command “ragviz audit” prints all.")
 with notices.errors_shown():
     with st.container(horizontal=True):
         since = st.text_input("Since (UTC)", placeholder="2026-11-27", **address.bound("since", "", day, "a day"))
@@ -42,5 +42,5 @@ with notices.errors_shown():
     time_column = st.column_config.DatetimeColumn(width=140, format="YYYY-MM-DD HH:mm:ss")
     table.draw(
         pd.DataFrame([row(event) for event in found], columns=columns), "events", alt="What was done", most=14,
-        above=wording.counted(count, "event"), columns={"When (UTC)": time_column, "Details": 400},
+        above=wording.counted(count, "event"), file="audit", columns={"When (UTC)": time_column, "Details": 400},
     )  # fmt: skip
