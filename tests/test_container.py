@@ -69,14 +69,8 @@ def test_the_images_command_writes_to_its_volume_alone(tmp_path: Path) -> None:
     os.chown(home, 65534, 65534)
     (home / "notes.txt").write_text("The pump in hall two was replaced in May. It runs at 40 bar.", encoding="utf-8")
     paths = f"{Path(sys.executable).parent}:/usr/bin:/bin"
-    env = {
-        "PATH": paths,
-        "PYTHONPATH": str(ROOT),
-        "HOME": "/nonexistent",
-        "RAGVIZ_HOME": "/srv",
-        "HF_HOME": "/srv/models",
-    }
-    env |= {"STREAMLIT_SERVER_PORT": str(port), "RAGVIZ_PERSON": "Ann", "RAGVIZ_NO_SIGN_IN": "yes"}
+    env = {"PATH": paths, "PYTHONPATH": str(ROOT), "HOME": "/nonexistent", "RAGVIZ_HOME": "/srv"}
+    env |= {"HF_HOME": "/srv/models", "RAGVIZ_PERSON": "Ann", "RAGVIZ_NO_SIGN_IN": "yes"}
 
     def inside(*words: str) -> list[str]:
         return ["unshare", "--mount", "sh", "-c", READ_ONLY, "sh", str(home), *words]
@@ -92,7 +86,9 @@ def test_the_images_command_writes_to_its_volume_alone(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stderr
     (last,) = (line for line in (ROOT / "Dockerfile").read_text(encoding="utf-8").splitlines() if line[:4] == "CMD ")
     with log.open("wb") as output:
-        process = subprocess.Popen(inside(*json.loads(last[4:])), cwd=ROOT, env=env, stdout=output, stderr=output)
+        process = subprocess.Popen(
+            inside(*json.loads(last[4:]), "--port", str(port)), cwd=ROOT, env=env, stdout=output, stderr=output
+        )
     try:
         wait_for_health(Server(f"http://127.0.0.1:{port}", home, log, env), process)
     finally:
