@@ -23,6 +23,7 @@ from ragviz.core.job import NewJob
 from ragviz.core.settings import Settings
 from ragviz.jobs import queue
 from ragviz.models.requests import Paid
+from ragviz.service import corpus_verbs
 from ragviz.ui import monitoring
 from ragviz.workspace import Workspace
 from tests.test_browser import free_port, serving
@@ -55,6 +56,13 @@ def test_a_line_says_when_who_and_about_what_and_no_secret(monkeypatch: pytest.M
         "run": "baseline", "message": "asked http://••••@host/v1?•••• with “••••”\nand again",
     }  # fmt: skip
     assert text.startswith("1970-01-02T00:00:00.250+00:00 WARNING ragviz person=Ann job=j1 run=baseline: asked http://")
+
+
+def test_what_a_person_does_is_logged(workspace: Workspace, caplog: pytest.LogCaptureFixture):
+    workspace.person = replace(workspace.person, name="Ann")
+    with caplog.at_level(logging.INFO, "ragviz"):
+        corpus_verbs.create(workspace, "handbook")
+    assert [(each.getMessage(), each.person) for each in caplog.records] == [("create corpus 'handbook'", "Ann")]
 
 
 def test_the_process_of_a_job_logs_its_beginning_and_end(workspace: Workspace, monkeypatch: pytest.MonkeyPatch):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections import deque
@@ -23,6 +24,8 @@ from ragviz.store import database, schema
 from ragviz.store.database import reading, repeated, writing
 from ragviz.store.schema import record
 from ragviz.text.untrusted import storable
+
+_log = logging.getLogger("ragviz")
 
 T = TypeVar("T")
 Kind = Literal["corpus", "index", "questions", "run", "experiment", "target"]
@@ -88,6 +91,9 @@ class Transactions:
                 note(connection, event)
         if event is not None:
             self._to_note = None
+            if event.role:  # a job logs its end itself
+                about = {"job": {"job": event.subject}, "run": {"run": event.name}}.get(event.noun, {})
+                _log.info("%s %s '%s'", event.verb, event.noun, event.name, extra={"person": event.person, **about})
 
     @property
     def _to_note(self) -> Event | None:
