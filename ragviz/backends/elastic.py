@@ -147,7 +147,8 @@ class ElasticIndex:
             self.server.version(self.options["type"])
         self.sweep()
         concrete = f"{self.alias}.{secrets.token_hex(6)}"
-        vector = elastic_requests.vector_field(dims, self.similarity, {"type": "flat"}) if dims else None
+        options = self.options if self.options["type"] == "bbq_hnsw" else {"type": "flat"}  # 8.18 changes no flat to it
+        vector = elastic_requests.vector_field(dims, self.similarity, options) if dims else None
         body = elastic_requests.index_body(concrete, metadata(self.name), vector, self.options["shards"])
         self.server.ask(lambda client: client.indices.create(index=concrete, **body))
         return ElasticWriter(self, concrete, dims, fresh=True)
