@@ -14,6 +14,7 @@ from ragviz.core.configuration import NO_EMBEDDER, REMOTE, IndexConfig, IndexInf
 from ragviz.core.digests import digest
 from ragviz.core.errors import UsageError
 from ragviz.core.fields import fields_of
+from ragviz.core.garbage import without_collection
 from ragviz.core.question import Question
 from ragviz.core.question_set import QuestionSet
 from ragviz.core.reply_cache import Cache
@@ -160,6 +161,7 @@ def check_run(config: RunConfig) -> None:
         raise UsageError(f"Instructions are for a model that answers: the answerer '{config.answerer}' reads none.")
 
 
+@without_collection()
 def asked(
     workspace: Workspace, question_set: QuestionSet, config: RunConfig, asks: Callable[[Question], bool]
 ) -> list[Question]:

@@ -20,6 +20,7 @@ from ragviz.core.call import Estimate
 from ragviz.core.configuration import Run
 from ragviz.core.digests import digest
 from ragviz.core.errors import Deleted
+from ragviz.core.garbage import without_collection
 from ragviz.core.question import Question
 from ragviz.core.ranking import Retrieved
 from ragviz.core.recording import Recording
@@ -82,6 +83,7 @@ Pairs = Sequence[tuple[Question, Retrieved]]
 """The questions of a run, each with what was retrieved for it."""
 
 
+@without_collection()
 def computed(workspace: Workspace, current: Run, retrieved: Pairs | None = None) -> Overview:
     """Compute the overview of a run from everything that is stored of it; rankings are read unless they are given."""
     retrieved = measurements.pairs_of(workspace, current) if retrieved is None else retrieved

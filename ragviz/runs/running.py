@@ -12,6 +12,7 @@ from typing import Any, cast
 from ragviz.core import processes
 from ragviz.core.configuration import IndexInfo, Run, RunConfig
 from ragviz.core.errors import Deleted, UsageError
+from ragviz.core.garbage import without_collection
 from ragviz.core.question import Question
 from ragviz.core.question_set import QuestionSet
 from ragviz.core.ranking import Retrieved
@@ -371,16 +372,17 @@ def _retrieving(
         start, size, finished = 0, FIRST_BATCH, before
         while batch := unanswered[start : start + size]:
             began = time.monotonic()
-            golds = contexts.gold_of(workspace, index, [q for _, q in batch])
-            embedded, spent, searched = report.embedded, report.embedding, time.monotonic()
-            rankings = search_all([q.query for _, q in batch], depth)  # after it the index is known to be the same
-            searched = time.monotonic() - searched
-            results = [
-                (place, question, Retrieved(question.id, ranking, *gold))
-                for (place, question), ranking, gold in zip(batch, rankings, golds, strict=True)
-            ]
-            store.rankings.put(current.id, results)
-            found += [(question, result) for _, question, result in results]
+            with without_collection():
+                golds = contexts.gold_of(workspace, index, [q for _, q in batch])
+                embedded, spent, searched = report.embedded, report.embedding, time.monotonic()
+                rankings = search_all([q.query for _, q in batch], depth)  # after it the index is known to be the same
+                searched = time.monotonic() - searched
+                results = [
+                    (place, question, Retrieved(question.id, ranking, *gold))
+                    for (place, question), ranking, gold in zip(batch, rankings, golds, strict=True)
+                ]
+                store.rankings.put(current.id, results)
+                found += [(question, result) for _, question, result in results]
             if report.questions:
                 choices.note_reranking(workspace, current, report, [q for _, q in batch])
             took = time.monotonic() - began

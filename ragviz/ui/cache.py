@@ -5,8 +5,7 @@ from __future__ import annotations
 import gc
 import inspect
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import wraps
 from typing import Any, NamedTuple, ParamSpec, TypeVar
@@ -23,6 +22,7 @@ from ragviz.analysis.sides import Column
 from ragviz.core.configuration import IndexInfo, Run
 from ragviz.core.document import Corpus
 from ragviz.core.experiment import Experiment
+from ragviz.core.garbage import without_collection
 from ragviz.core.person import Person
 from ragviz.core.question import Question
 from ragviz.core.question_set import QuestionSet
@@ -120,7 +120,7 @@ def kept(
 
     def decorated(make: Callable[Arguments, Made]) -> Callable[Arguments, Made]:
         def made(of: State, by: tuple[object, ...], _args: tuple[Any, ...], _named: dict[str, Any]) -> Made:
-            with _without_collection():
+            with without_collection():
                 return make(*map(_fresh, _args), **_named)
 
         made.__qualname__ = f"{inspect.getfile(make)} {make.__qualname__}"  # by which Streamlit tells them apart
@@ -142,21 +142,6 @@ def _fresh(argument: Any) -> Any:
     """Return a record as it is now: what a page holds may have changed before its state was read."""
     place = RECORDS.get(type(argument))
     return argument if place is None else getattr(workspace().store, place).get(argument.id)
-
-
-@contextmanager
-def _without_collection() -> Iterator[None]:
-    """Look for no cyclic garbage while the body reads a run: it makes none, and looking takes as long as reading.
-
-    Of several sessions that read at once, the first to begin ends it for all.
-    """
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def freeze() -> None:
