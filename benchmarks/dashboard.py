@@ -83,13 +83,13 @@ def compare_seconds(home: Path) -> float:
 
 
 @contextmanager
-def serving(home: Path, script: Path = ROOT / "app.py") -> Iterator[str]:
-    """Serve the pages of a home, or another script; yield the address."""
+def serving(home: Path, script: Path = ROOT / "app.py", **more: str) -> Iterator[str]:
+    """Serve the pages of a home, or another script, with `more` variables; yield the address."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     command = [sys.executable, "-m", "streamlit", "run", str(script), "--server.headless", "true"]
-    environment = os.environ | {"RAGVIZ_HOME": str(home), "RAGVIZ_DATABASE_URL": sqlite_url(home / "ragviz.db")}
+    environment = os.environ | {"RAGVIZ_HOME": str(home), "RAGVIZ_DATABASE_URL": sqlite_url(home / "ragviz.db")} | more
     with subprocess.Popen(
         [*command, "--server.port", str(port)], cwd=ROOT, env=environment, stdout=subprocess.DEVNULL
     ) as process:
