@@ -9,7 +9,8 @@ JSON line for each measurement, with the load of the machine.
 end, processor seconds of all job processes, the most memory that one had, what database and index take on the disk, and
 how many times faster than by one worker. `--part kills` kills a judged run `--kills` times at random moments on each
 carrier, resumes it, and compares scores and paid calls with a run that nobody killed. `--part browsers` has ten
-browsers go through the pages for `--minutes` while two workers do jobs: errors, and the server's memory by the round.
+browsers go through the pages of two replicas for `--minutes` while two workers do jobs: errors, and what memory both
+servers have, by the round.
 """
 
 from __future__ import annotations
@@ -47,9 +48,9 @@ from ragviz.service import index_verbs
 from ragviz.workspace import Workspace
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from tests import model_server  # noqa: E402
-from tests.conftest import emptied  # noqa: E402
-from tests.model_server import ModelServer  # noqa: E402
+from tests import model_server
+from tests.conftest import emptied
+from tests.model_server import ModelServer
 
 SHARD, CALLS = 512, 8
 """Chunks that a worker takes at once, and calls to the endpoint that it then makes at once."""
@@ -245,7 +246,7 @@ def _killed(database: str, times: int, questions: int, draw: random.Random) -> t
 
 
 def browsers(database: str, minutes: float, visitors: int = 10, think: float = 20.0) -> None:
-    """Let browsers go through the pages while two workers build and run."""
+    """Let browsers go through the pages of two replicas while two workers build and run."""
     from playwright.sync_api import sync_playwright
 
     os.environ |= {"RAGVIZ_DATABASE_URL": emptied(database), "RAGVIZ_QUEUES": "none", "RAGVIZ_MODEL": "m"}
@@ -257,8 +258,9 @@ def browsers(database: str, minutes: float, visitors: int = 10, think: float = 2
         stack.enter_context(workers(folder, 2, "embed,run"))
         new = asked(workspace, "elasticsearch", 40)
         assert ended(workspace, queue.submit_once(workspace, new)[0]).status == "done"
-        address = stack.enter_context(serving(folder / "home", RAGVIZ_DATABASE_URL=database))
-        served = next(each for each in psutil.Process().children() if "streamlit" in " ".join(each.cmdline()))
+        homes = (folder / "home", folder / "replica")
+        addresses = [stack.enter_context(serving(home, RAGVIZ_DATABASE_URL=database)) for home in homes]
+        served = [each for each in psutil.Process().children() if "streamlit" in " ".join(each.cmdline())]
         over, jobs = threading.Event(), list[Job]()
         busy = threading.Thread(target=_submit, args=(workspace, new, over, jobs))
         busy.start()
@@ -274,12 +276,13 @@ def browsers(database: str, minutes: float, visitors: int = 10, think: float = 2
         began = time.monotonic()
         while time.monotonic() - began < 60 * minutes:
             for number, page in enumerate(opened_pages):
-                page.goto(f"{address}/{PAGES[(visits + number) % len(PAGES)]}", wait_until="commit")
+                address = addresses[number % len(addresses)]
+                page.goto(f"{address}/{PAGES[(visits // visitors + number) % len(PAGES)]}", wait_until="commit")
                 page.wait_for_selector("[data-testid=stMainBlockContainer] [data-testid]", state="attached")
                 page.wait_for_timeout(1000 * think / visitors)
                 errors += [f"page: {text}" for text in page.locator("[data-testid=stException]").all_inner_texts()]
                 visits += 1
-                memory.append(served.memory_info().rss / 2**20)
+                memory.append(sum(each.memory_info().rss for each in served) / 2**20)
         over.set()
         browser.close()
         busy.join()
@@ -294,7 +297,7 @@ def browsers(database: str, minutes: float, visitors: int = 10, think: float = 2
         visits=visits,
         jobs=len(jobs),
         errors=errors[:5] + failed[:5],
-        server_mb_by_round=[round(max(each)) for each in rounds],
+        servers_mb_by_round=[round(max(each)) for each in rounds],
     )
 
 

@@ -112,14 +112,18 @@ def help_with(workspace: Workspace, share: Share, progress: Progress) -> int:
 
     """
     info = replace(workspace.store.indexes.get(share.subject), config=IndexConfig(**share.facts["config"]))
-    embedder = workspace.embedder_of(info.config, workspace.spending(info.id), progress)
+    spending = workspace.spending(info.id)
+    embedder = workspace.embedder_of(info.config, spending, progress)
     if embedder.identity != share.facts["identity"]:
         raise UsageError(
             f"The embedder is {embedder.identity} here, and {share.facts['identity']} where index '{info.name}' is "
             "built: give this worker the same settings."
         )
-    while workspace.store.shares.left(share.id):
-        _take(workspace, info, share, embedder, progress)
+    try:
+        while workspace.store.shares.left(share.id):
+            _take(workspace, info, share, embedder, progress)
+    finally:
+        spending.settle()
     return embedder.embedded
 
 

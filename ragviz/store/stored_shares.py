@@ -36,11 +36,13 @@ class StoredShares(Repository):
             insert(connection, schema.shards, rows)
 
     def all(self) -> list[Share]:
-        """Return all shares."""
-        return [record(Share, row) for row in self._rows(sa.select(schema.shares))]
+        """Return the shares that have shards to be done."""
+        table = schema.shards.c
+        open_ = sa.exists().where(table.share_id == schema.shares.c.id, table.done.is_(None))
+        return [record(Share, row) for row in self._rows(sa.select(schema.shares).where(open_))]
 
     def find(self, share_id: str) -> Share | None:
-        """Return the share with this id, None when its work has ended."""
+        """Return the share with this id, None when all of it is done, or its job has ended."""
         return next((share for share in self.all() if share.id == share_id), None)
 
     def left(self, share_id: str, before: int | None = None) -> int:
