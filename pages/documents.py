@@ -20,7 +20,7 @@ from ragviz.service import corpus_verbs
 from ragviz.text import language, markup
 from ragviz.text.markup import plain, without_middle
 from ragviz.ui import address, cache, frame, job_panel, presses, wording
-from ragviz.ui.kit import heading, notices, table
+from ragviz.ui.kit import acting, heading, notices, table
 
 COUNT = table.number(written="localized")
 PART = 20_000  # characters of a document that are drawn at once
@@ -33,7 +33,7 @@ store = workspace.store
 def create_corpus() -> None:
     with st.form("new-corpus", border=False):
         name = st.text_input("Name of the new corpus", placeholder="handbook", max_chars=200)
-        if st.form_submit_button("Create corpus", type="primary"):
+        if st.form_submit_button("Create corpus", type="primary", disabled=acting.off()):
             with notices.errors_shown():
                 if not name.strip():
                     raise UsageError("Give the corpus a name first.")
@@ -51,6 +51,7 @@ def upload(corpus: Corpus) -> None:
         accept_multiple_files=True,
         key=f"files-{uploaded}",
         max_upload_size=limit,
+        disabled=acting.off(),
     )
     st.caption(f"{parsing.FORMATS}. A whole folder: ragviz corpus add {plain(shlex.quote(corpus.name))} FOLDER")
     button = f"Add {wording.counted(len(files), 'file')}"
@@ -121,7 +122,7 @@ def confirm_replacing(corpus: Corpus, job: Job, existing: list[tuple[str, dict[s
         "missing is set aside. Indexes keep the old text until they are updated."
     )
     label, button = f"Replace {wording.counted(len(staged_files), 'document')}", f"replace-{job.id}"
-    if st.button(label, key=presses.key(button)):
+    if st.button(label, key=presses.key(button), disabled=acting.off()):
         folder, staged = corpus_verbs.stage_again(workspace, staged_files)
         if staged:
             job_panel.submit(button, corpus_verbs.read_uploads(
@@ -177,7 +178,7 @@ def locked(corpus: Corpus, job: Job, path: str, outcome: dict[str, Any]) -> None
     with st.form(f"password-{path}", border=False):
         field, button = st.columns([3, 1], vertical_alignment="bottom")
         password = field.text_input(f"Password for {name}", type="password", key=f"typed-{path}")
-        if button.form_submit_button("Unlock", width="stretch") and password:
+        if button.form_submit_button("Unlock", width="stretch", disabled=acting.off()) and password:
             replace = job.arguments["replace"]
             with st.spinner("Reading the file"):
                 data = Path(path).read_bytes()
@@ -226,7 +227,7 @@ def documents_table(corpus: Corpus, documents: list[DocumentInfo]) -> None:
 def delete_popover(corpus: Corpus, documents: list[DocumentInfo]) -> None:
     with st.popover("Delete…", type="tertiary"):
         names = st.multiselect("Documents", [d.name for d in documents], key="to-delete", format_func=markup.visible)
-        if st.button(f"Delete {wording.counted(len(names), 'document')}", disabled=not names):
+        if st.button(f"Delete {wording.counted(len(names), 'document')}", disabled=not names or acting.off()):
             ids = ids_of(names)
             number = sum(each.found + each.stale for each in anchored(corpus, frozenset(ids)))
             stake = f"The evidence of {wording.counted(number, 'question')} there becomes stale" if number else ""
@@ -236,7 +237,7 @@ def delete_popover(corpus: Corpus, documents: list[DocumentInfo]) -> None:
                 "Delete",
                 lambda: delete_documents(corpus, ids),
             )
-        if st.button(f"Delete the whole corpus “{plain(corpus.name)}”"):
+        if st.button(f"Delete the whole corpus “{plain(corpus.name)}”", disabled=acting.off("admin")):
             notices.confirm(
                 f"This deletes the corpus “{corpus.name}” with {deletion.goes_with_corpus(workspace, corpus)}."
                 + job_panel.stops_jobs(),

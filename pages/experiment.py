@@ -7,7 +7,7 @@ from ragviz.health import synthetic
 from ragviz.service import experiment_verbs
 from ragviz.text.markup import plain, sentence
 from ragviz.ui import address, budget, downloads, experiment_form, experiment_view, frame, job_panel, presses
-from ragviz.ui.kit import heading, inputs, notices
+from ragviz.ui.kit import acting, heading, inputs, notices
 
 NEW = "*"
 """The value of the parameter `experiment` that stands for a new one."""
@@ -66,7 +66,9 @@ def new_experiment() -> None:
         if experiment_form.asks_models(chosen.planned.cells):
             dollars = budget.field("For all runs of the experiment together.", "experiment-budget")
         alone = len(chosen.planned.cells) < 2
-        if st.button("Start", type="primary", key=presses.key("start-sweep"), disabled=alone or not name):
+        if st.button(
+            "Start", type="primary", key=presses.key("start-sweep"), disabled=alone or not name or acting.off()
+        ):
             start(chosen, name, dollars)
         experiment_form.cost(corpus, chosen)
 

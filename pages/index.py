@@ -23,7 +23,7 @@ from ragviz.service import index_verbs
 from ragviz.text import markup
 from ragviz.text.markup import plain, without_middle
 from ragviz.ui import address, cache, frame, job_panel, passages, presses, wording
-from ragviz.ui.kit import figure, form, heading, inputs, notices, tiles
+from ragviz.ui.kit import acting, figure, form, heading, inputs, notices, tiles
 
 HITS = 5  # of each retriever; as many again open on demand
 VECTORS = list(TYPES)
@@ -215,7 +215,7 @@ def card(info: IndexInfo) -> None:
 
 
 def delete_button(info: IndexInfo) -> None:
-    if st.button("Delete", key=f"delete-{info.id}", type="tertiary"):
+    if st.button("Delete", key=f"delete-{info.id}", type="tertiary", disabled=acting.off()):
         runs = [run for run in store.runs.all(corpus.id) if run.config.index == info.id and run.status == "done"]
         kept_runs = f" {wording.counted(len(runs), 'run')} on it can still be read." if runs else ""
         notices.confirm(

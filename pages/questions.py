@@ -27,7 +27,7 @@ from ragviz.ui import (
     versions_tab,
     wording,
 )
-from ragviz.ui.kit import heading, notices, tiles
+from ragviz.ui.kit import acting, heading, notices, tiles
 
 unsaved.keep()
 workspace = frame.begin()
@@ -99,7 +99,7 @@ def next_step(question_set: QuestionSet) -> None:
 
 def manage(question_set: QuestionSet) -> None:
     import_tab.export(question_set)
-    if st.button("Delete…", type="tertiary", key="delete-set"):
+    if st.button("Delete…", type="tertiary", key="delete-set", disabled=acting.off()):
         notices.confirm(
             f"This deletes the set “{question_set.name}” with {wording.counted(question_set.total, 'question')}. Runs "
             "keep the questions as they were asked." + job_panel.stops_jobs(),

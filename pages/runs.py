@@ -10,7 +10,7 @@ from ragviz.runs import history, overviews
 from ragviz.text.markup import plain
 from ragviz.text.names import distinct
 from ragviz.ui import address, experiment_view, frame, run_table, wording
-from ragviz.ui.kit import figure, heading, notices, table
+from ragviz.ui.kit import acting, figure, heading, notices, table
 
 workspace = frame.begin()
 store = workspace.store
@@ -25,11 +25,11 @@ def actions(ticked: Sequence[Run], known: Sequence[str]) -> None:
             address.go_to("compare", runs=",".join(names), k=None, question=None)
         if st.button("Results", disabled=len(ticked) != 1, key="open-results"):
             address.go_to("results", run=ticked[0].name, k=None)
-        if st.button("Rename", disabled=len(ticked) != 1, key="rename-run"):
+        if st.button("Rename", disabled=len(ticked) != 1 or acting.off(), key="rename-run"):
             run_table.rename(ticked[0])
-        if st.button("Note and tags", disabled=not ticked, key="label-runs"):
+        if st.button("Note and tags", disabled=not ticked or acting.off(), key="label-runs"):
             run_table.annotate(ticked, known)
-        if st.button("Delete", disabled=not ticked, key="delete-runs"):
+        if st.button("Delete", disabled=not ticked or acting.off(), key="delete-runs"):
             run_table.delete(ticked)
         st.caption(plain(missing) or f"{wording.counted(common, 'common question')} to compare.", width="stretch")
 

@@ -14,7 +14,7 @@ from ragviz.models.requests import Prices
 from ragviz.service import settings_verbs
 from ragviz.text.markup import plain
 from ragviz.ui import address, cache, frame
-from ragviz.ui.kit import heading, notices, saving, table
+from ragviz.ui.kit import acting, heading, notices, saving, table
 
 workspace = frame.begin()
 settings = workspace.settings
@@ -67,7 +67,7 @@ def part(title: str, address: str, key: str, verb: str = "Test") -> None:
     with st.container(border=True, height="stretch"):
         heading.section(title)
         st.caption(plain(address))
-        if key and st.button(verb, key=f"test-{key}"):
+        if key and st.button(verb, key=f"test-{key}", disabled=acting.off()):
             with notices.errors_shown(), st.spinner("Testing"):
                 started = time.perf_counter()
                 words = settings_verbs.test(workspace, key)
@@ -104,7 +104,7 @@ def endpoint() -> None:
             f"Of {plain(workspace.person.name)} alone: held by this server process until it ends, and handed to the "
             "jobs started by that name. The key is never stored, logged or shown again beyond its last four characters."
         )
-        if st.form_submit_button("Apply", type="primary"):
+        if st.form_submit_button("Apply", type="primary", disabled=acting.off()):
             given = {"OPENAI_BASE_URL": url, "RAGVIZ_MODEL": model, "RAGVIZ_JUDGE": judge}
             given["RAGVIZ_MODEL_CONCURRENCY"] = str(int(concurrency))
             with notices.errors_shown():
@@ -162,7 +162,7 @@ def prices() -> None:
         rows.astype(dict.fromkeys(PRICE_COLUMNS[1:], float)), num_rows="dynamic", key=f"prices-{turn}", hide_index=True,
         column_config=money, width="stretch",
     )  # fmt: skip
-    if st.button("Save prices"):
+    if st.button("Save prices", disabled=acting.off("admin")):
         settings_verbs.put_prices(workspace, priced(edited), current)
         del st.session_state["prices-shown"]
         st.toast("Prices saved")

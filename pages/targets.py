@@ -18,7 +18,7 @@ from ragviz.targets.logged_item import Log, Reading
 from ragviz.text.markup import plain, shortened
 from ragviz.text.normal_form import normal_form
 from ragviz.ui import address, cache, frame, job_panel, presses, wording
-from ragviz.ui.kit import form, heading, inputs, notices, table
+from ragviz.ui.kit import acting, form, heading, inputs, notices, table
 
 workspace = frame.begin()
 store = workspace.store
@@ -185,7 +185,7 @@ def import_form(file_name: str, file_id: str, data: bytes, found: Reading, roles
         )
         of_set = chosen if chosen != OWN_QUESTIONS else ""
     label = f"Import as {len(found.logs)} runs" if len(found.logs) > 1 else "Import"
-    if not st.button(label, type="primary", key=presses.key("import-run"), disabled=not name):
+    if not st.button(label, type="primary", key=presses.key("import-run"), disabled=not name or acting.off()):
         return
     corpus_name = "" if documents == NO_DOCUMENTS else documents
     if total > AT_ONCE:
@@ -261,7 +261,12 @@ def trial(name: str, given: Mapping[str, Any], of: str) -> None:
     said = f"tested-{of}"
     with st.container(horizontal=True, vertical_alignment="bottom"):
         text = st.text_input("Question", target_verbs.TRIAL, key=f"trial-{of}")
-        pressed = st.button("Test", key="test-endpoint", type="secondary" if said in st.session_state else "primary")
+        pressed = st.button(
+            "Test",
+            key="test-endpoint",
+            disabled=acting.off(),
+            type="secondary" if said in st.session_state else "primary",
+        )
     if pressed:
         st.session_state.pop(said, None)
         with notices.errors_shown(), st.spinner("Asking"):
@@ -330,8 +335,8 @@ def redraw(of: str, given: Mapping[str, Any], changes: Mapping[str, str]) -> Non
 def keep(name: str, given: Mapping[str, Any], chosen: str) -> None:
     """Draw the buttons that store the endpoint, and delete it."""
     with st.container(horizontal=True):
-        save = st.button("Save" if chosen == NEW else "Save changes", key="save-endpoint")
-        if chosen != NEW and st.button("Delete", key="delete-endpoint", type="tertiary"):
+        save = st.button("Save" if chosen == NEW else "Save changes", key="save-endpoint", disabled=acting.off())
+        if chosen != NEW and st.button("Delete", key="delete-endpoint", type="tertiary", disabled=acting.off()):
             sentence = f"Deletes the target {chosen}; the runs that were recorded of it stay."
             notices.confirm(sentence, "Delete", partial(target_verbs.delete, workspace, chosen))
     if save:
@@ -361,7 +366,9 @@ def ask_all(target: Endpoint) -> None:
             "Repeats", 1, target_verbs.MOST_REPEATS, 1, width=110, key="ask-repeats",
             help="Asked more than once, it is seen how far the system disagrees with itself.",
         )  # fmt: skip
-        pressed = st.button("Ask", type="primary", key=presses.key("ask-endpoint"), disabled=title is None or not name)
+        pressed = st.button(
+            "Ask", type="primary", key=presses.key("ask-endpoint"), disabled=title is None or not name or acting.off()
+        )
     if not sets:
         address.link("questions", "Import questions, or write some")
     if pressed and title is not None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
 import pkgutil
+import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +20,7 @@ from ragviz.core.settings import Settings
 from ragviz.service.access import TAKES
 from ragviz.workspace import Workspace
 
+ROOT = Path(__file__).resolve().parent.parent
 MODULES = [importlib.import_module(f"ragviz.service.{each.name}") for each in pkgutil.iter_modules(service.__path__)]
 READS = {
     *("configured", "described", "foresee_log", "planned", "proposed", "read_again", "repeatable", "with_baseline"),
@@ -73,3 +77,34 @@ def test_every_verb_takes_a_role(name, tmp_path, monkeypatch):
 
 def test_no_verb_is_declared_elsewhere():
     assert len(TAKES) == sum(hasattr(verb, "__wrapped__") for verb in VERBS.values())
+
+
+def writing_methods() -> set[str]:
+    """Names of the methods of repositories that open a writing transaction, and of those that call these."""
+    defined = [
+        node
+        for file in sorted((ROOT / "ragviz" / "store").glob("stored_*.py"))
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef)
+    ]
+    opened = {"writing", "changing", "upsert"}
+    private = {each.name for each in defined if each.name.startswith("_") and opened & called_in(each)} | {"_insert"}
+    return {each.name for each in defined if (opened | private) & called_in(each)} | {"touch"}
+
+
+def called_in(tree: ast.AST) -> set[str]:
+    calls = (node.func for node in ast.walk(tree) if isinstance(node, ast.Call))
+    return {each.attr for each in calls if isinstance(each, ast.Attribute)}
+
+
+def test_pages_commands_and_library_change_the_store_through_service_alone():
+    writing = writing_methods()
+    outside = [file for folder in ("cli", "ui", "library") for file in (ROOT / "ragviz" / folder).rglob("*.py")]
+    found = []
+    for file in (*outside, *(ROOT / "pages").glob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                of = ast.unparse(node.func.value)
+                if node.func.attr in writing and re.search(r"\bstore\.\w+$|\bcache\(", of):
+                    found.append(f"{file.name}: {of}.{node.func.attr}")
+    assert not found

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import shutil
+import sqlite3
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import astuple
 from functools import cache
 from pathlib import Path
@@ -20,6 +22,7 @@ from ragviz.analysis import outcomes
 from ragviz.core.configuration import IndexConfig, RunConfig
 from ragviz.core.document import Span
 from ragviz.core.errors import NotFoundError
+from ragviz.core.person import Person
 from ragviz.core.question import Question
 from ragviz.documents import corpora
 from ragviz.index import indexing
@@ -27,9 +30,9 @@ from ragviz.jobs import queue, worker
 from ragviz.models.vectors import Vectors
 from ragviz.runs import measurements, running
 from ragviz.store.stored_corpora import StoredIndexes
-from ragviz.ui import frame, question_table
+from ragviz.ui import frame, question_table, sign_ins
 from ragviz.ui.cache import machine
-from ragviz.ui.kit import figure
+from ragviz.ui.kit import acting, figure
 from ragviz.workspace import Workspace, open_workspace
 from tests.model_server import ModelServer
 from tests.test_other_systems import stored
@@ -212,6 +215,30 @@ def test_a_page_is_drawn_without_loading_a_model_and_its_address_keeps_the_corpu
     app = show(page, corpus="notes")
     if page != "settings":
         assert (address(app)["corpus"], app.sidebar.selectbox[0].value) == ("notes", "notes")
+
+
+def content(home: Path) -> str:
+    """Everything that the database holds."""
+    with closing(sqlite3.connect(home / "ragviz.db")) as connection:
+        return "\n".join(connection.iterdump())
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_viewer_sees_every_page_and_no_button_changes_anything(
+    home: Path, page: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also not a button that was on when it was drawn, for somebody who is a viewer by now."""
+    monkeypatch.setattr(sign_ins, "signed_in", lambda: Person("ann@example.org", "viewer"))
+    of = {"corpus": "notes", "run": "words", "set": "asked", "index": "small", "question": "q2"}
+    before = content(home)
+    shown = show(page, **of)
+    monkeypatch.setattr(acting, "off", lambda *_: False)
+    for number, each in enumerate(shown.button):
+        pressed = visit(page, **of)
+        if each.key != "present-begin" and not pressed.button[number].disabled:
+            pressed.button[number].click().run()
+            assert not pressed.exception, each.label
+    assert content(home) == before
 
 
 # Home

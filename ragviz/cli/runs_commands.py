@@ -331,8 +331,8 @@ def runs_note(
     note: Annotated[str, typer.Argument(help='In place of the run\'s note; "" removes it.')],
 ) -> None:
     """Write a note on a run."""
-    store = console.open_workspace().store
-    store.runs.label(store.runs.get(run_name).id, note=note)
+    workspace = console.open_workspace()
+    run_verbs.label(workspace, workspace.store.runs.get(run_name), note=note)
 
 
 @runs_app.command("tag")
@@ -342,13 +342,13 @@ def runs_tag(
     remove: Annotated[list[str], typer.Option(metavar="TAG", help="Remove it; may be repeated.")] = [],
 ) -> None:
     """Add tags to a run, or remove them; prints those it has then."""
-    store = console.open_workspace().store
-    run = store.runs.get(run_name)
+    workspace = console.open_workspace()
+    run = workspace.store.runs.get(run_name)
     if missing := [tag for tag in remove if tag not in run.tags]:
         has = f"it has {', '.join(run.tags)}" if run.tags else "it has none"
         raise UsageError(f"Run '{run.name}' has no tag '{missing[0]}': {has}.")
-    store.runs.label(run.id, tags=[tag for tag in (*run.tags, *(tags or [])) if tag not in remove])
-    console.say(", ".join(store.runs.get(run.id).tags) or "no tags")
+    run_verbs.label(workspace, run, tags=[tag for tag in (*run.tags, *(tags or [])) if tag not in remove])
+    console.say(", ".join(workspace.store.runs.get(run.id).tags) or "no tags")
 
 
 @runs_app.command("delete")

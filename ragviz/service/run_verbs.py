@@ -207,6 +207,12 @@ def rename(workspace: Workspace, run: Run, name: str) -> None:
     workspace.store.runs.rename(run.id, name)
 
 
+@verb("editor", "note something on a run")
+def label(workspace: Workspace, run: Run, *, note: str | None = None, tags: Sequence[str] | None = None) -> None:
+    """Replace the note or the tags of a run; None leaves them. Raises as `StoredRuns.label`."""
+    workspace.store.runs.label(run.id, note=note, tags=tags)
+
+
 @verb("editor", "delete a run")
 def delete(workspace: Workspace, run: Run) -> None:
     """Delete a run with its results."""

@@ -12,7 +12,7 @@ from ragviz.health.demand import Demand
 from ragviz.service import question_verbs
 from ragviz.text.markup import plain
 from ragviz.ui import address, cache, job_panel, presses, wording
-from ragviz.ui.kit import notices, table, tiles
+from ragviz.ui.kit import acting, notices, table, tiles
 
 FIRST = 10
 """Questions that one press adds, the most asked."""
@@ -57,7 +57,10 @@ def _form(corpus: Corpus, question_set: QuestionSet) -> None:
         index = st.selectbox("Index", [*indexes, NO_INDEX], key="asked-index")
         going = job_panel.active_job("asked", corpus.id, questions=question_set.id) is not None
         label = "Reading…" if going else "Read the log"
-        if st.form_submit_button(label, type="primary", key=presses.key("read-log"), disabled=going) and file:
+        if (
+            st.form_submit_button(label, type="primary", key=presses.key("read-log"), disabled=going or acting.off())
+            and file
+        ):
             with notices.errors_shown():
                 name = "" if index == NO_INDEX else str(index)
                 job_panel.submit_files(
@@ -96,7 +99,7 @@ def _clusters(question_set: QuestionSet, read: Demand) -> None:
             (f"{len(ticked):,} ticked", "ticked", ticked),
             (f"the {len(first):,} most asked", "first", first),
         ):
-            if st.button(f"Add {label}", key=f"add-{key}", disabled=not some):
+            if st.button(f"Add {label}", key=f"add-{key}", disabled=not some or acting.off()):
                 added = question_verbs.add_asked(cache.workspace(), question_set, [each.text for each in some])
                 st.toast(f"{wording.counted(len(added), 'question')} added, set aside until the evidence is marked.")
                 st.rerun()

@@ -17,7 +17,7 @@ from ragviz.service import question_verbs
 from ragviz.text import markup
 from ragviz.text.markup import plain
 from ragviz.ui import address, cache, passages, wording
-from ragviz.ui.kit import heading, notices, table
+from ragviz.ui.kit import acting, heading, notices, table
 
 FOUND = {"exact": "exact", "near": "near", "ambiguous": "ambiguous", "none": "not found"}
 """What was found → its name on the page."""
@@ -69,7 +69,9 @@ def _list(question_set: QuestionSet, proposals: Sequence[Proposal], names: dict[
     above = table.row_above("found-places", f"**{wording.counted(len(proposals), 'question')}**: {found}")
     with above:
         certain = occurrences.certain(proposals, "exact")
-        if certain and st.button(f"Accept all {len(certain):,} exact", type="primary", key="accept-exact"):
+        if certain and st.button(
+            f"Accept all {len(certain):,} exact", type="primary", key="accept-exact", disabled=acting.off()
+        ):
             _accept(question_set, [(p.question, p.places[:1]) for p in certain], None)
     outcome = address.choose_one("Found", {"all": "all", **FOUND}, "found")
     shown = [proposal for proposal in proposals if outcome in ("all", proposal.outcome)]
@@ -154,7 +156,9 @@ def _places(question_set: QuestionSet, proposal: Proposal, following: str | None
                 address.link("documents", label, document=name, at=f"{span.start}-{span.end}")
                 st.html(passages.in_document(texts[span.document_id], span))
                 shortcut = "a" if number == 0 else None
-                if st.button("Accept", key=f"accept-place-{question.id}-{number}", shortcut=shortcut):
+                if st.button(
+                    "Accept", key=f"accept-place-{question.id}-{number}", shortcut=shortcut, disabled=acting.off()
+                ):
                     _accept(question_set, [(question, [place])], following)
 
 

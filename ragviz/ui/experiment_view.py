@@ -20,7 +20,7 @@ from ragviz.text.markup import plain
 from ragviz.text.names import distinct
 from ragviz.ui import address, budget, cache, compared_runs, experiment_form, job_panel, presentation, wording
 from ragviz.ui.compared_runs import Compared
-from ragviz.ui.kit import beside, heading, notices, table, tiles
+from ragviz.ui.kit import acting, beside, heading, notices, table, tiles
 
 STATES = {"waiting": "· waiting", "running": "▷ running", "done": "✓ done", "failed": "✗ failed"}
 
@@ -95,7 +95,7 @@ def _actions(corpus: Corpus, shown: Outcome, *, active: bool) -> None:
             both = "Runs the baseline and the chosen configuration on the test side, once."
             off = bool(refusal) or active
             job_panel.button("Confirm on test", "confirm-on-test", new, disabled=off, explained=both)
-        if st.button("Delete", disabled=active, key="delete-experiment"):
+        if st.button("Delete", disabled=active or acting.off(), key="delete-experiment"):
             notices.confirm(
                 f"Deletes the experiment “{experiment.name}” with its rule. Its indexes and runs stay.",
                 "Delete",

@@ -16,7 +16,7 @@ from ragviz.core.installation import dashboard_folder
 from ragviz.text.markup import STYLE, plain
 from ragviz.ui import address, cache, job_panel, presentation, sign_ins, unsaved
 from ragviz.ui.address import FRAMED, REMEMBERED, WARN_AGAIN, WARNED
-from ragviz.ui.kit import heading, notices
+from ragviz.ui.kit import acting, heading, notices
 from ragviz.workspace import Workspace
 
 NAVIGATION: Mapping[str, Mapping[str, tuple[str, str]]] = {
@@ -230,7 +230,7 @@ def sidebar(corpora: Sequence[Corpus]) -> None:
         presentation.entry(picked)
         if sign_ins.access() is not None:
             person = cache.workspace().person
-            st.caption(f"{plain(person.name)}, {person.role}")
+            st.caption(plain(f"{person.name}, {person.role}. {acting.words()}"))
             if st.user.get("is_logged_in"):
                 st.button("Sign out", on_click=st.logout, type="tertiary", key="sign-out")
     st.session_state[_CORPUS] = picked

@@ -12,12 +12,11 @@ from ragviz.core.configuration import IndexInfo
 from ragviz.core.document import Corpus
 from ragviz.core.question_set import QuestionSet
 from ragviz.generation import pipeline, plan, plan_record
-from ragviz.questions import sets as question_sets
 from ragviz.questions.question_types import STYLES, STYLES_OF, TYPE_TITLES, TYPES, TYPES_OF
 from ragviz.service import question_verbs
 from ragviz.text.markup import plain
 from ragviz.ui import address, budget, cache, job_panel, presses, review_tab, wording
-from ragviz.ui.kit import heading, inputs, notices, table, tiles
+from ragviz.ui.kit import acting, heading, inputs, notices, table, tiles
 
 DOCUMENTS = 12
 """Rows of the table of documents that are shown at once."""
@@ -55,12 +54,12 @@ def show(corpus: Corpus, question_set: QuestionSet | None, suggested: str) -> No
             pressed = st.form_submit_button(
                 "Generating…" if going else "Generate",
                 type="primary",
-                disabled=going,
+                disabled=going or acting.off(),
                 key=presses.key("generate-questions"),
             )
             plan_pressed = st.form_submit_button("Show the plan")
     if pressed and arguments["name"]:
-        question_sets.question_set(workspace, corpus, arguments["name"])  # shown while its questions are written
+        question_verbs.open_set(workspace, corpus, arguments["name"])  # shown while its questions are written
         job_panel.submit("generate-questions", question_verbs.generate(workspace, arguments, dollars))
         address.put(set=arguments["name"], tab="Generate")  # a first set brings more tabs: this one stays
         st.rerun()

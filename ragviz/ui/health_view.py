@@ -32,7 +32,7 @@ from ragviz.ui import (
     passages,
     wording,
 )
-from ragviz.ui.kit import heading, notices, table
+from ragviz.ui.kit import acting, heading, notices, table
 
 MOST_ROWS = 9
 FOLD = 40
@@ -175,11 +175,13 @@ def _buttons(question_set: QuestionSet, key: str, concerned: Sequence[Question],
     explained = "No run asks them until they are released; the set gets a version, and nothing is deleted."
     with st.container(horizontal=True, gap="xsmall"):
         quarantines = bool(ids) and not CHECKS[key].of_outcomes
-        if quarantines and st.button(f"Quarantine {len(ids):,}", key=f"quarantine-{key}", help=explained):
+        if quarantines and st.button(
+            f"Quarantine {len(ids):,}", key=f"quarantine-{key}", help=explained, disabled=acting.off()
+        ):
             question_verbs.quarantine(opened, question_set, key, ids)
             st.rerun()
         back = "They are asked again, with the status they had."
-        if held and st.button(f"Release {held:,}", key=f"release-{key}", help=back):
+        if held and st.button(f"Release {held:,}", key=f"release-{key}", help=back, disabled=acting.off()):
             question_verbs.release(opened, question_set, key)
             st.rerun()
         if aside := len(concerned) - len(ids):

@@ -18,7 +18,7 @@ from ragviz.questions.formats import input_file, set_formats
 from ragviz.service import question_verbs
 from ragviz.text.markup import plain
 from ragviz.ui import address, cache, evidence_finder, job_panel, presses, wording
-from ragviz.ui.kit import inputs, notices, table
+from ragviz.ui.kit import acting, inputs, notices, table
 
 AT_ONCE = 2**20
 """Bytes that are imported while the page waits; more are imported by a job, and the page stays live."""
@@ -63,7 +63,9 @@ def show(corpus: Corpus, suggested: str) -> None:
         name = inputs.suggested_name("Set name", "import-name", suggested, used_by=presses.key("import-questions"))
         going = job_panel.active_job("import", corpus.id) is not None
         label = "Importing…" if going else "Import"
-        pressed = st.form_submit_button(label, type="primary", key=presses.key("import-questions"), disabled=going)
+        pressed = st.form_submit_button(
+            label, type="primary", key=presses.key("import-questions"), disabled=going or acting.off()
+        )
         if pressed and uploads and name:
             with notices.errors_shown():
                 given = [(upload.name, upload.getvalue()) for upload in uploads]

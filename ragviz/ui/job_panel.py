@@ -15,7 +15,7 @@ from ragviz.jobs import queue
 from ragviz.service import corpus_verbs, job_verbs
 from ragviz.text.markup import plain, sentence, shortened
 from ragviz.ui import address, cache, presses, wording
-from ragviz.ui.kit import notices
+from ragviz.ui.kit import acting, notices
 
 IN_VIEW = 2
 """Jobs that stand above the navigation, the others folded, so that it stays in view."""
@@ -60,7 +60,7 @@ def button(
     While `active`, the job that it started, is going on, the button is disabled and reads `going`.
     """
     words = going if active is not None and going else label
-    key, off = presses.key(name), disabled or active is not None
+    key, off = presses.key(name), disabled or active is not None or acting.off()
     if st.button(words, type=kind, key=key, disabled=off, help=explained):
         with notices.errors_shown():
             submit(name, new())
@@ -227,9 +227,9 @@ def _draw(job: Job, place: int | None = None) -> None:
         st.markdown(f"**{plain(job.title)}**{where}{by}")
         share, words = job_words(job, time.time(), _pace(job), place)
         st.progress(share, text=words)
-        stopping = job.cancel
-        verb = "Pause" if job.kind in RUNS else "Cancel"
-        if st.button("Cancelling…" if stopping else verb, key=f"cancel-{job.id}", disabled=stopping, type="tertiary"):
+        verb = "Cancelling…" if job.cancel else "Pause" if job.kind in RUNS else "Cancel"
+        off = job.cancel or acting.off("editor" if job.person == cache.workspace().person.name else "admin")
+        if st.button(verb, key=f"cancel-{job.id}", disabled=off, type="tertiary"):
             job_verbs.cancel(cache.workspace(), job)
             st.rerun(scope="app")
 
@@ -242,13 +242,15 @@ def _draw_unsuccessful(job: Job) -> None:
         if job.status == "failed" and (log := queue.log_to_read(cache.workspace(), job)):
             st.caption(f"Log: {plain(str(log))}")
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            if queue.can_resume(job) and st.button(AGAIN[job.status], key=f"resume-{job.id}", type="tertiary"):
+            if queue.can_resume(job) and st.button(
+                AGAIN[job.status], key=f"resume-{job.id}", type="tertiary", disabled=acting.off()
+            ):
                 _watch(job_verbs.resume(cache.workspace(), job))
                 st.rerun(scope="app")
             page = "settings" if "settings page" in job.error or "OPENAI_" in job.error else PAGES.get(job.kind, "")
             if job.status == "failed" and page and not (st.context.url or "").endswith(f"/{page}"):
                 address.link(page, f"Open {page}")
-            if st.button("Dismiss", key=f"dismiss-{job.id}", type="tertiary"):
+            if st.button("Dismiss", key=f"dismiss-{job.id}", type="tertiary", disabled=acting.off()):
                 job_verbs.note(cache.workspace(), job, {_DISMISSED: job.created})
                 st.rerun(scope="app")
 

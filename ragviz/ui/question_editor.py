@@ -18,7 +18,7 @@ from ragviz.text import markup
 from ragviz.text.former_documents import UNKNOWN
 from ragviz.text.markup import plain, shortened
 from ragviz.ui import address, cache
-from ragviz.ui.kit import heading, notices
+from ragviz.ui.kit import acting, heading, notices
 from ragviz.ui.marking import text_to_mark
 from ragviz.ui.unsaved import Draft, discard, draft_of, put_in, targets_of
 
@@ -57,7 +57,7 @@ def edit(corpus: Corpus, question_set: QuestionSet | None, set_name: str, questi
             created = "" if question_set else ", which will be created"
             st.caption(f"It will be saved into the set “{plain(set_name)}”{created}.")
         with st.container(horizontal=True):
-            save = st.button("Save", type="primary", key=f"{name}/save")
+            save = st.button("Save", type="primary", key=f"{name}/save", disabled=acting.off())
             if st.button("Discard question" if question is None else "Cancel", key=f"{name}/leave"):
                 discard(name)
                 address.put(edit=None)

@@ -20,7 +20,7 @@ from ragviz.text import markup
 from ragviz.text.former_documents import UNKNOWN
 from ragviz.text.markup import plain
 from ragviz.ui import address, cache, passages, split_tab, unsaved, verification_button, versions_tab, wording
-from ragviz.ui.kit import filters, saving, table
+from ragviz.ui.kit import acting, filters, saving, table
 
 STATUSES: tuple[QuestionStatus, ...] = get_args(QuestionStatus)
 SHOWN = ("all", *STATUSES, "stale")  # stale: with evidence whose text is gone
@@ -204,9 +204,9 @@ def _buttons(question_set: QuestionSet, question: Question, version: str, follow
     key, status = f"{question.id}-{version}", question.status
     with st.container(horizontal=True, gap="small"):
         accepted = status == "accepted" or not question.text
-        if st.button("Accept", shortcut="a", key=f"accept-{key}", disabled=accepted):
+        if st.button("Accept", shortcut="a", key=f"accept-{key}", disabled=accepted or acting.off()):
             _decide(question_set, authoring.with_status(question, "accepted"), following, version)
-        if st.button("Reject", shortcut="x", key=f"reject-{key}", disabled=status == "rejected"):
+        if st.button("Reject", shortcut="x", key=f"reject-{key}", disabled=status == "rejected" or acting.off()):
             rejected = authoring.with_status(question, "rejected", "rejected by hand")
             _decide(question_set, rejected, following, version)
         if st.button("Fix evidence" if is_stale(question) else "Edit", shortcut="e", key="edit"):
@@ -252,7 +252,9 @@ def _edit_table(question_set: QuestionSet, filtered_questions: Sequence[Question
     unsaved.keep()
     changed = edited.changed
     with st.container(horizontal=True):
-        if st.button(f"Save {wording.counted(len(changed), 'change')}", type="primary", disabled=not changed):
+        if st.button(
+            f"Save {wording.counted(len(changed), 'change')}", type="primary", disabled=not changed or acting.off()
+        ):
             unsaved.save(cache.workspace(), edited)
             st.rerun()
         if changed and st.button("Discard changes", key="discard-edits"):

@@ -22,7 +22,7 @@ from ragviz.runs import choices, judgements, measurements, rescue_words
 from ragviz.service import run_verbs
 from ragviz.text.markup import plain, sentence
 from ragviz.ui import address, budget, cache, job_panel, presses, question_table, wording
-from ragviz.ui.kit import beside, figure, heading, table, tiles
+from ragviz.ui.kit import acting, beside, figure, heading, table, tiles
 
 LOOK_AT = 5
 """Questions whose scores are contradicted that are shown."""
@@ -90,7 +90,7 @@ def judge_again(run: Run, label: str = "Judge again", metrics: Sequence[str] = (
         help="Has the judge's model judge these answers; verdicts that were imported stay."
         if metrics
         else "Repeats the failed calls; all calls, when the judge was unreliable and no longer is.",
-        disabled=job_panel.active_job("rejudge", run.corpus_id, run=run.name) is not None,
+        disabled=acting.off() or job_panel.active_job("rejudge", run.corpus_id, run=run.name) is not None,
     ):
         judging = partial(run_verbs.judge, metrics=metrics) if metrics else run_verbs.judge_again
         new = judging(cache.workspace(), run, budget=dollars)

@@ -16,7 +16,7 @@ from ragviz.service import run_verbs
 from ragviz.store import stored_runs
 from ragviz.text.markup import plain
 from ragviz.ui import address, cache, job_panel, wording
-from ragviz.ui.kit import notices, table
+from ragviz.ui.kit import acting, notices, table
 
 MOST_COMPARED = 12
 """Runs that are compared at once: from the eighth on, colours come again with an open mark or a dashed line."""
@@ -182,7 +182,7 @@ def annotate(runs: Sequence[Run], known: Sequence[str]) -> None:
     if _confirmed("Save", "label"):
         with notices.errors_shown():
             for run in runs:
-                cache.workspace().store.runs.label(run.id, note=note, tags=tags if only else (*run.tags, *tags))
+                run_verbs.label(cache.workspace(), run, note=note, tags=tags if only else (*run.tags, *tags))
             st.toast(f"Saved: {'note and tags' if only else 'tags'} of {_named(runs)}.")
             st.rerun()
 
@@ -196,7 +196,7 @@ def _confirmed(verb: str, key: str) -> bool:
     with st.container(horizontal=True, horizontal_alignment="right"):
         if st.button("Cancel", key=f"{key}-cancel"):
             st.rerun()
-        return bool(st.button(verb, type="primary", key=f"{key}-do"))
+        return bool(st.button(verb, type="primary", key=f"{key}-do", disabled=acting.off()))
 
 
 def delete(runs: Sequence[Run]) -> None:

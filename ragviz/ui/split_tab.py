@@ -16,7 +16,7 @@ from ragviz.questions import sets, splits
 from ragviz.service import question_verbs
 from ragviz.text.markup import plain
 from ragviz.ui import address, cache, wording
-from ragviz.ui.kit import heading, notices, table
+from ragviz.ui.kit import acting, heading, notices, table
 
 WHY = (
     "Configurations are chosen on **validation**, and the chosen one is reported on **test**: on the questions that it "
@@ -40,7 +40,7 @@ def show(question_set: QuestionSet, questions: Sequence[Question]) -> None:
         same = {q.id: q.split for q in questions if q.split} == sides
         is_made = same and question_set.split is not None and question_set.split.kind == kind
         label = "Make the split" if question_set.split is None else "Make it again"
-        pressed = st.button(label, type="primary", key="make-split", disabled=is_made)
+        pressed = st.button(label, type="primary", key="make-split", disabled=is_made or acting.off())
         if is_made:
             st.caption("This is the split that the set has.")
         if pressed:

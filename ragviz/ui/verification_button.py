@@ -13,7 +13,7 @@ from ragviz.generation import verification, verifying
 from ragviz.service import question_verbs
 from ragviz.text.markup import plain
 from ragviz.ui import budget, cache, job_panel, presses, wording
-from ragviz.ui.kit import notices, tiles
+from ragviz.ui.kit import acting, notices, tiles
 
 
 def show(question_set: QuestionSet, questions: Sequence[Question]) -> None:
@@ -44,7 +44,7 @@ def show(question_set: QuestionSet, questions: Sequence[Question]) -> None:
         with st.container(horizontal=True):
             pressed = st.button(
                 "Verifying…" if going else "Verify", type="primary", key=presses.key("verify-questions"),
-                disabled=going,
+                disabled=going or acting.off(),
                 on_click=lambda: st.session_state.update({"verify-choices": False}),  # it would lie over the questions
             )  # fmt: skip
             estimated = st.button("Estimate calls and cost", key="verify-estimate")

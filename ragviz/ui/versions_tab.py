@@ -11,7 +11,7 @@ from ragviz.runs import measurements
 from ragviz.service import question_verbs
 from ragviz.text.markup import plain
 from ragviz.ui import address, cache, wording
-from ragviz.ui.kit import heading, notices, table
+from ragviz.ui.kit import acting, heading, notices, table
 
 SIDES = ("before", "after")
 
@@ -33,7 +33,7 @@ def undo_button(question_set: QuestionSet, key: str, of: str = "") -> None:
         return
     said = f"Takes back version {version.number}: {version.action}, {wording.counted(version.questions, 'question')}."
     many = version.questions > 1
-    if not st.button(f"{f'Undo {of}'.strip()}{'…' if many else ''}", key=key, help=plain(said)):
+    if not st.button(f"{f'Undo {of}'.strip()}{'…' if many else ''}", key=key, help=plain(said), disabled=acting.off()):
         return
     if many:
         notices.confirm(said, "Take it back", lambda: question_verbs.undo(cache.workspace(), question_set))
@@ -89,7 +89,7 @@ def _compare(question_set: QuestionSet, asked_by: dict[int, list[str]]) -> None:
         return
     found = versions.differences(cache.workspace().store, question_set, older, newer)
     with three:
-        if older < last and st.button(f"Restore {older}…", key="restore-version"):
+        if older < last and st.button(f"Restore {older}…", key="restore-version", disabled=acting.off()):
             notices.confirm(
                 f"All questions of “{question_set.name}” become as they were in version {older}, as a new version: "
                 "this can be undone. Earlier runs keep the questions as they were asked.",
