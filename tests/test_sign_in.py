@@ -14,6 +14,7 @@ from typing import Any
 
 import httpx
 import pytest
+from playwright.sync_api import Browser, Page, expect
 from streamlit.web.server.starlette.starlette_app_utils import create_signed_value
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
@@ -21,7 +22,9 @@ from websockets.sync.client import ClientConnection, connect
 from ragviz.core.errors import UsageError
 from ragviz.core.sign_in import read
 from tests.oidc_provider import Provider
-from tests.test_browser import Server, free_port, serving
+from tests.test_browser import Server, browser, free_port, serving
+
+__all__ = ["browser"]  # the fixture
 
 ACCESS = """
 viewers = ["@example.org"]
@@ -253,3 +256,53 @@ def test_without_a_sign_in_another_address_is_served_only_when_told_twice(tmp_pa
     assert "The dashboard has no sign-in, and all who reach 0.0.0.0 could use it" in refused.stdout + refused.stderr
     with serving(tmp_path, STREAMLIT_SERVER_ADDRESS="0.0.0.0", RAGVIZ_NO_SIGN_IN="yes") as told_twice:
         assert httpx.get(told_twice.url).status_code == 200
+
+
+# In a real browser
+
+
+def enter(visitors: Browser, dashboard: Server, provider: Provider, email: str, page: str = "settings") -> Page:
+    """Somebody with a browser of their own, signed in, on a page."""
+    provider.person = {"email": email}
+    opened = visitors.new_context(viewport={"width": 1440, "height": 900}).new_page()
+    opened.goto(f"{dashboard.url}/{page}")
+    expect(opened.get_by_text("Sign in to see this dashboard.")).to_be_visible()
+    assert opened.get_by_test_id("stApp").count() == 0
+    opened.get_by_role("link", name="Sign in").click()
+    expect(opened.get_by_test_id("stSidebar").get_by_text(email)).to_be_visible()
+    opened.goto(f"{dashboard.url}/{page}")
+    return opened
+
+
+@pytest.mark.browser
+def test_two_people_each_with_their_own_settings(browser, dashboard, provider):
+    ann, ed = (enter(browser, dashboard, provider, f"{name}@example.org") for name in ("root", "ed"))
+    for page, url in ((ann, "http://127.0.0.1:9/ann"), (ed, "http://127.0.0.1:9/ed")):
+        page.get_by_role("textbox", name="Base URL").fill(url)
+        page.get_by_role("button", name="Apply").click()
+        expect(page.get_by_text(f"gpt-4o-mini at {url}")).to_be_visible()
+    ann.reload()
+    expect(ann.get_by_text("gpt-4o-mini at http://127.0.0.1:9/ann")).to_be_visible()
+    assert ann.get_by_text("/ed").count() == 0
+    ann.goto(f"{dashboard.url}/home")
+    expect(ann.get_by_text("http://127.0.0.1:9/ann").first).to_be_visible()
+    expect(ed.get_by_role("button", name="Save prices")).to_be_disabled()
+    media = ed.get_by_test_id("stSidebar").locator("img").first.evaluate("image => image.src")
+    assert "/media/" in media
+    assert ed.request.get(media).status == 200
+    assert httpx.get(media).status_code == 401, "a picture, too, is served to those alone who are signed in"
+    ed.get_by_role("button", name="Sign out").click()
+    expect(ed.get_by_text("Sign in to see this dashboard.")).to_be_visible()
+    for page in (ann, ed):
+        page.context.close()
+
+
+@pytest.mark.browser
+def test_a_viewer_is_told_what_is_off(browser, dashboard, provider):
+    page = enter(browser, dashboard, provider, "vi@example.org", "documents")
+    said = "Buttons are off by which something is changed, paid or deleted: ask root@example.org."
+    expect(page.get_by_text(said)).to_be_visible()
+    expect(page.get_by_role("button", name="Create corpus")).to_be_disabled()
+    page.goto(f"{dashboard.url}/settings")
+    expect(page.get_by_role("button", name="Apply")).to_be_disabled()
+    page.context.close()
