@@ -231,7 +231,9 @@ def test_a_viewer_sees_every_page_and_no_button_changes_anything(
     monkeypatch.setattr(sign_ins, "signed_in", lambda: Person("ann@example.org", "viewer"))
     of = {"corpus": "notes", "run": "words", "set": "asked", "index": "small", "question": "q2"}
     before = content(home)
-    shown = show(page, **of)
+    shown = visit(page, **of)
+    assert not shown.exception
+    assert ["takes the role" in error.value for error in shown.error] == [True] * (page == "audit")
     monkeypatch.setattr(acting, "off", lambda *_: False)
     for number, each in enumerate(shown.button):
         pressed = visit(page, **of)
