@@ -12,12 +12,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
 from ragviz import service
-from ragviz.core.errors import Refused
+from ragviz.core.errors import RagvizError, Refused
 from ragviz.core.person import ROLES, Person, Role
 from ragviz.core.settings import Settings
 from ragviz.service.access import TAKES
+from ragviz.store import database
+from ragviz.store.store import open_store
 from ragviz.workspace import Workspace
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -108,3 +111,40 @@ def test_pages_commands_and_library_change_the_store_through_service_alone():
                 if node.func.attr in writing and re.search(r"\bstore\.\w+$|\bcache\(", of):
                     found.append(f"{file.name}: {of}.{node.func.attr}")
     assert not found
+
+
+def test_what_a_viewer_works_with_writes_nothing_whatever_it_is_told(database_url, workspace):
+    """Also below every verb: the database itself refuses, and what is only computed is not kept."""
+    store = open_store(database_url)
+    corpus = store.corpora.add("notes")
+    seen = store.read_only()
+    assert [each.name for each in seen.corpora.all()] == ["notes"]
+    for change in (lambda: seen.corpora.add("more"), lambda: seen.corpora.delete(corpus.id), lambda: seen.touch("x")):
+        with pytest.raises(Refused, match="open here for reading only"):
+            change()
+    seen.cache("embedding").put_many({"key": b"value"})
+    assert not store.cache("embedding").held(["key"])
+    with pytest.raises(RagvizError, match=r"read-only|readonly"), database.reading(seen._engine) as connection:
+        connection.execute(sa.text("DELETE FROM corpora"))
+    assert [each.name for each in store.corpora.all()] == ["notes"]
+    viewer = workspace.acting(Person("Ann", "viewer"), {})
+    with pytest.raises(Refused, match="may not ask a model"):
+        viewer.client("gpt-4o-mini")
+
+
+def test_a_role_of_postgresql_with_select_alone_reads(database_url):
+    if not database_url.startswith("postgresql"):
+        pytest.skip("SQLite has no roles")
+    open_store(database_url).corpora.add("notes")
+    engine = sa.create_engine(database_url, isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        exists = connection.exec_driver_sql("SELECT 1 FROM pg_roles WHERE rolname = 'ragviz_reader'").first()
+        if not exists:
+            connection.exec_driver_sql("CREATE ROLE ragviz_reader LOGIN")
+        connection.exec_driver_sql("GRANT USAGE ON SCHEMA public TO ragviz_reader")
+        connection.exec_driver_sql("GRANT SELECT ON ALL TABLES IN SCHEMA public TO ragviz_reader")
+    engine.dispose()
+    reader = open_store(sa.make_url(database_url).set(username="ragviz_reader").render_as_string(hide_password=False))
+    assert [each.name for each in reader.corpora.all()] == ["notes"]
+    with pytest.raises(Refused, match="open here for reading only"):
+        reader.corpora.add("more")

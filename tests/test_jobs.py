@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, replace
@@ -16,7 +17,8 @@ from ragviz.core import processes
 from ragviz.core.configuration import IndexConfig
 from ragviz.core.errors import UsageError
 from ragviz.core.job import Job, NewJob
-from ragviz.core.settings import Settings
+from ragviz.core.person import Person
+from ragviz.core.settings import TYPED, Settings
 from ragviz.documents import corpora
 from ragviz.jobs import queue, tasks, turns, worker
 from ragviz.workspace import Workspace
@@ -325,3 +327,34 @@ def test_jobs_wait_and_a_killed_and_a_cancelled_one_give_their_place_back(worksp
     assert workspace.store.jobs.get(second.id).started is None
     assert queue.refreshed(workspace.store.jobs.get(running.id)).status == "interrupted"
     assert queue.places(workspace) == {}
+
+
+def test_settings_that_a_person_typed_go_to_that_persons_jobs_alone(workspace, monkeypatch):
+    """Also when the job waited, and another person's page starts it."""
+    monkeypatch.setenv("RAGVIZ_JOBS", "1")
+    started: list[dict[str, str]] = []
+
+    class Process:
+        pid, wait = os.getpid(), threading.Event().wait
+
+        def __init__(self, *_: object, env: dict[str, str], **__: object) -> None:
+            started.append(env)
+
+    monkeypatch.setattr(subprocess, "Popen", Process)
+    url = "http://127.0.0.1:9/of-ann"
+    ann = workspace.acting(Person("ann"), {"OPENAI_BASE_URL": url, "OPENAI_API_KEY": ""})
+    bob = workspace.acting(Person("bob"), {})
+    first, _ = queue.submit_once(bob, NewJob("sample", "of bob", "", {"of": "bob"}))
+    waits, _ = queue.submit_once(ann, NewJob("sample", "of ann", "", {"of": "ann"}))
+    assert (waits.status, len(started)) == ("queued", 1)
+    assert url not in started[0].values()
+    bob.store.jobs.update(first.id, status="done")
+    queue.start_waiting(bob)
+    assert (started[1]["OPENAI_BASE_URL"], started[1]["OPENAI_API_KEY"]) == (url, "")
+    assert sorted(started[1][TYPED].split(",")) == ["OPENAI_API_KEY", "OPENAI_BASE_URL"]
+    bob.store.jobs.update(waits.id, status="done")
+    queue.submit_once(bob, NewJob("sample", "again", "", {"of": "bob, again"}))
+    assert url not in started[2].values()
+    monkeypatch.setenv(TYPED, "OPENAI_BASE_URL")
+    bob.store.jobs.queue(first.id, **queue.place(workspace, first))
+    assert queue.start_waiting(bob) == [], "a job's process with settings of a person starts nobody's job"

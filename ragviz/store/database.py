@@ -227,12 +227,11 @@ def read_only(engine: Engine) -> Engine:
     return other.execution_options(read_only=True)
 
 
-def may_write(engine: Engine) -> bool:
+def may_write(connection: Connection) -> bool:
     """Return whether the user of the database may change its tables: a role of PostgreSQL may have SELECT alone."""
-    if engine.dialect.name != "postgresql":
+    if connection.dialect.name != "postgresql":
         return True
-    with reading(engine) as connection:
-        return bool(connection.execute(sa.text("SELECT has_table_privilege('runs', 'INSERT')")).scalar())
+    return bool(connection.execute(sa.text("SELECT has_table_privilege('runs', 'INSERT')")).scalar())
 
 
 def is_read_only(engine: Engine) -> bool:

@@ -19,7 +19,7 @@ from sqlalchemy.engine import Connection, Engine
 from ragviz.core.errors import ServiceError, UsageError
 from ragviz.store import copies, database, schema, waking
 from ragviz.store.copies import Snapshot
-from ragviz.store.database import repeated
+from ragviz.store.database import may_write, repeated
 from ragviz.store.stored_calls import StoredCache, StoredNotes, StoredPayments, StoredPool, StoredPrices
 from ragviz.store.stored_corpora import StoredCorpora, StoredIndexes
 from ragviz.store.stored_documents import StoredDocuments, StoredEvidence
@@ -149,8 +149,9 @@ def open_store(url: str) -> Store:
     database.prepare(engine)
     database.retried(partial(upgrade, engine), database.AT_FIRST)
     store = Store(engine)
-    if not database.may_write(engine):
-        return store.read_only()
+    with database.reading(engine) as connection:
+        if not may_write(connection):
+            return store.read_only()
     try:
         store.evidence.settle_all()
     except ServiceError as error:  # reading must work without the right to write
@@ -187,7 +188,7 @@ def upgrade(engine: Engine) -> None:
                     f"The database {database.shown(engine)} is of a version before the first release: it has no table "
                     f"{missing[0]}. Move it away, or set RAGVIZ_HOME to another folder."
                 )
-            if connection.dialect.name != "postgresql" or waking.exists(connection):
+            if connection.dialect.name != "postgresql" or not may_write(connection) or waking.exists(connection):
                 return
     from alembic import command
     from alembic.config import Config
