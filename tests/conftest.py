@@ -192,9 +192,12 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 @pytest.fixture(autouse=True)
 def environment() -> Iterator[None]:
-    """What a test, or what is typed on a page, puts into the environment ends with the test."""
+    """What a test, or what is typed on a page, puts into the environment ends with the test, as the umask does."""
+    mask = os.umask(0o022)
+    os.umask(mask)
     with mock.patch.dict(os.environ):
         yield
+    os.umask(mask)
 
 
 @pytest.fixture(scope="session")
