@@ -15,7 +15,7 @@ from ragviz.core.errors import UsageError
 from ragviz.core.person import Person
 from ragviz.core.settings import Settings, settings
 from ragviz.core.stopping import Progress, current, silent
-from ragviz.store import database
+from ragviz.store import database, homes
 from ragviz.store.store import Store, open_store, sqlite_url
 
 if TYPE_CHECKING:
@@ -42,8 +42,13 @@ class Workspace:
     @cached_property
     def store(self) -> Store:
         """The database: RAGVIZ_DATABASE_URL, or a SQLite file in RAGVIZ_HOME."""
-        url = self.settings.database_url
-        return open_store(url.get_secret_value() if url else sqlite_url(self.settings.home / "ragviz.db"))
+        home, url = self.settings.home, self.settings.database_url
+        if url is not None:
+            return open_store(url.get_secret_value(), home)
+        homes.examine(home)
+        store = open_store(sqlite_url(home / homes.FILE), home)
+        homes.note(home)
+        return store
 
     def acting(self, person: Person, typed: Mapping[str, str]) -> Workspace:
         """Return what a person works with, on the same database, which a viewer can only read.

@@ -30,7 +30,13 @@ READS = {
     *("asking", "since"),
 }
 """What a viewer may call: nothing is changed by it, spent or deleted."""
-ADMINS = {"corpus_verbs.delete", "settings_verbs.put_prices", "upkeep_verbs.back_up", "upkeep_verbs.bring_back"}
+ADMINS = {
+    "corpus_verbs.delete",
+    "settings_verbs.put_prices",
+    "upkeep_verbs.adopt",
+    "upkeep_verbs.back_up",
+    "upkeep_verbs.bring_back",
+}
 ADMINS |= {"audit_verbs.events", "audit_verbs.count", "audit_verbs.newest"}
 
 

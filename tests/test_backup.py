@@ -120,7 +120,7 @@ def test_each_backup_of_an_index_that_is_rebuilt_meanwhile_fits_its_database(tmp
         assert other.store.payments.of(info.id).calls >= 1
         sizes.add(info.config.chunk_size)
     assert len(sizes) > 1, "it was rebuilt between them"
-    assert {path.name for path in (tmp_path / "home").iterdir()} - {"home.json"} <= {
+    assert {path.name for path in (tmp_path / "home").iterdir()} - {"ragviz.db.json"} <= {
         *("ragviz.db", "ragviz.db-wal", "ragviz.db-shm", "indexes", "uploads", "logs"),
     }
 
@@ -318,7 +318,7 @@ def test_a_full_disk_leaves_neither_a_backup_nor_what_was_staged(tmp_path, monke
     with pytest.raises(OSError, match="No space left"):
         upkeep_verbs.back_up(workspace, tmp_path / "second.zip")
     assert [path.name for path in tmp_path.glob("second*")] == []
-    assert list(workspace.settings.home.glob("backup-*")) == []
+    assert list(workspace.settings.home.glob("ragviz-backup-*")) == []
 
 
 def test_there_must_be_room_for_what_is_brought_back(tmp_path, monkeypatch):

@@ -113,4 +113,4 @@ def test_a_pg_dump_that_is_missing_old_or_refused_is_a_sentence(script, sentence
         upkeep_verbs.back_up(workspace, tmp_path / "kept.zip")
     assert "p@ss" not in str(refused.value)
     assert not list(tmp_path.glob("kept*"))
-    assert not list((tmp_path / "home").glob("backup-*"))
+    assert not list((tmp_path / "home").glob("ragviz-backup-*"))

@@ -160,7 +160,7 @@ def held(folder: Path) -> dict[str, tuple[int, bytes]]:
     }
 
 
-OURS = {"indexes", "ragviz.db", "ragviz.db-shm", "ragviz.db-wal"}
+OURS = {"indexes", "ragviz.db", "ragviz.db.json", "ragviz.db-shm", "ragviz.db-wal"}
 
 
 def a_persons_folder(folder: Path) -> None:

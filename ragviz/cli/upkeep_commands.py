@@ -16,9 +16,15 @@ from ragviz.upkeep import doctor as examination
 _WORDS = {"works": "ok", "optional": "could be better", "broken": "wrong"}
 
 
-def doctor(as_json: Json = False) -> None:
+def doctor(
+    adopt: Annotated[bool, typer.Option("--adopt", help="Keep a home that was copied while it was used.")] = False,
+    as_json: Json = False,
+) -> None:
     """Examine versions, connections, disk, database, indexes and jobs; exit 1 when something is wrong."""
-    found = examination.examined(console.open_workspace())
+    workspace = console.open_workspace()
+    if adopt:
+        upkeep_verbs.adopt(workspace)
+    found = examination.examined(workspace)
     columns: console.Columns = {
         "part": "name",
         "": lambda record: _WORDS[record["status"]],

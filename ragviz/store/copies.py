@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import re
 import shutil
 import sqlite3
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -20,10 +22,11 @@ from sqlalchemy.engine import Connection, Engine
 from ragviz.core.configuration import IndexInfo
 from ragviz.core.errors import ServiceError, StorageError
 from ragviz.core.job import ACTIVE
-from ragviz.core.stopping import Progress
+from ragviz.core.stopping import Progress, silent
 from ragviz.store import database, schema, waking
 from ragviz.store.schema import Cuts, cuts_of, record
 
+_log = logging.getLogger("ragviz")
 PAGES = 2_000
 """Pages of a SQLite file that are copied between two reports of progress: 8 MB."""
 STOPPED = (
@@ -58,6 +61,7 @@ class Snapshot:
             ServiceError: `pg_dump` is missing, too old, or failed.
 
         """
+        file.touch(mode=0o600)
         if self.exported:
             progress(0, None, "", "Copying the database")
             _run(
@@ -100,6 +104,49 @@ def snapshot(engine: Engine) -> Iterator[Snapshot]:
     with database.reading(engine.execution_options(isolation_level="REPEATABLE READ")) as connection:
         exported = connection.execute(sa.text("SELECT pg_export_snapshot()")).scalar_one()
         yield Snapshot(engine, connection, exported)
+
+
+def before_upgrade(engine: Engine, home: Path | None, old: str, new: str) -> Path | None:
+    """Copy a database before its tables are changed from one revision to another, and return where the copy is.
+
+    Without a fitting `pg_dump` a server's database is upgraded without one, in one transaction as always.
+
+    Raises:
+        StorageError: the database is damaged; the disk is full.
+
+    """
+    is_file = engine.dialect.name == "sqlite"
+    folder = Path(engine.url.database or "").parent if is_file else home
+    if folder is None:
+        return None
+    copy = folder / f"ragviz-before-upgrade-{old}-to-{new}.{'db' if is_file else 'dump'}"
+    place = database.shown(engine)
+    if copy.exists():
+        _log.warning(
+            f"An upgrade of {place} from revision {old} to {new} was interrupted, and left it as it was: it begins "
+            f"again. {copy} is a copy of it. Should that fail, report it, and go on with the earlier version of ragviz."
+        )
+    partial = copy.with_suffix(".partial")
+    try:
+        with snapshot(engine) as now:
+            partial.unlink(missing_ok=True)
+            now.write(partial, silent)
+        partial.replace(copy)
+    except StorageError:
+        raise
+    except ServiceError as error:
+        _log.warning(f"{place} is upgraded from revision {old} to {new} without a copy. {error}")
+        return None
+    finally:
+        partial.unlink(missing_ok=True)
+    return copy
+
+
+def after_upgrade(copy: Path) -> None:
+    """Give the copy of a database that was upgraded a name of its own, and say where it is."""
+    kept = copy.with_name(f"{copy.stem}-{time.strftime('%Y%m%d-%H%M%S')}{copy.suffix}")
+    copy.rename(kept)
+    _log.warning(f"The database was upgraded. {kept} is a copy of it as it was: delete it when you need it no more.")
 
 
 def damage_of(file: Path) -> str:

@@ -6,7 +6,9 @@ Everything is a transaction. One that had no effect, because its connection was 
 
 from __future__ import annotations
 
+import atexit
 import errno
+import json
 import os
 import random
 import re
@@ -14,6 +16,7 @@ import secrets
 import shutil
 import sqlite3
 import time
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -21,6 +24,7 @@ from functools import partial, wraps
 from itertools import chain, repeat
 from pathlib import Path
 from typing import Any, NoReturn, ParamSpec, TypeVar
+from weakref import WeakSet
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Engine
@@ -191,6 +195,7 @@ def prepare(engine: Engine) -> None:
     if engine.dialect.name != "sqlite":
         return
     engine.dispose()  # connections that were opened before
+    _files.add(engine)
 
     @sa.event.listens_for(engine, "connect")
     def _connect(connection: Any, _record: Any) -> None:
@@ -203,6 +208,16 @@ def prepare(engine: Engine) -> None:
         options = connection.get_execution_options()
         if not options.get("alone", False):  # a query alone is a transaction by itself
             connection.exec_driver_sql("BEGIN IMMEDIATE" if options.get("writes", False) else "BEGIN")
+
+
+_files: WeakSet[Engine] = WeakSet()
+
+
+@atexit.register
+def _close_files() -> None:
+    """Close SQLite files, whose last connection writes the log into the file: a process killed leaves it beside."""
+    for engine in _files:
+        engine.dispose()
 
 
 def _set_write_ahead(connection: sqlite3.Connection, file: Path) -> None:
@@ -256,6 +271,8 @@ def reading(engine: Engine) -> Iterator[Connection]:
             yield connection
     except UnicodeDecodeError:  # SQLite quotes the damaged bytes
         raise _damaged(Path(engine.url.database or ""), "malformed database schema") from None
+    except (zlib.error, json.JSONDecodeError) as error:
+        raise _damaged(Path(engine.url.database or ""), f"a value cannot be decoded: {error}") from None
     except (sa.exc.DBAPIError, sa.exc.TimeoutError) as error:
         _raise_explained(error, engine)
 
@@ -420,8 +437,8 @@ def _locked(file: Path) -> StorageError:
 
 def _damaged(file: Path, reason: str) -> StorageError:
     return StorageError(
-        f"The database {file} is damaged ({reason}): put a backup in its place, or save what can be read with "
-        f"`sqlite3 {file} .recover | sqlite3 recovered.db`, and put recovered.db in its place."
+        f"The database {file} is damaged ({reason}): put a backup in its place (`ragviz restore FILE --replace`), or "
+        f"save what can be read with `sqlite3 {file} .recover | sqlite3 recovered.db`, and put recovered.db there."
     )
 
 

@@ -129,6 +129,7 @@ class Store:
 
 REVISION = "1"
 """The newest revision in `migrations/versions`: the one that `schema` describes."""
+MIGRATIONS = "ragviz.store:migrations"
 _MIGRATING = 7_261_766_069  # PostgreSQL's advisory lock for migrations
 _log = logging.getLogger("ragviz")
 _in_this_process = threading.Lock()  # Alembic has one environment in a process
@@ -136,8 +137,10 @@ OWN_TABLES = frozenset({"corpora", "question_sets", "runs"})
 """Tables that every database of ragviz has."""
 
 
-def open_store(url: str) -> Store:
+def open_store(url: str, home: Path | None = None) -> Store:
     """Open the store at a SQLAlchemy `url` and bring its schema up to date.
+
+    Before that, an older one is copied into the folder `home`, by default that of a SQLite file.
 
     Raises:
         UsageError: `url` is not an address of a database, or of one that holds another program's tables.
@@ -147,7 +150,7 @@ def open_store(url: str) -> Store:
     engine = database.open_engine(url)
     database.retried(partial(refuse_foreign, engine), database.AT_FIRST)
     database.prepare(engine)
-    database.retried(partial(upgrade, engine), database.AT_FIRST)
+    database.retried(partial(upgrade, engine, home), database.AT_FIRST)
     store = Store(engine)
     with database.reading(engine) as connection:
         if not may_write(connection):
@@ -172,9 +175,10 @@ def refuse_foreign(engine: Engine) -> None:
         )
 
 
-def upgrade(engine: Engine) -> None:
+def upgrade(engine: Engine, home: Path | None = None) -> None:
     """Run the missing migrations in one transaction; a database that has them all is only read.
 
+    An older one is copied first, into the folder `home`; an upgrade that is interrupted leaves it as it was.
     Of several processes that open a database at once, one migrates and the others wait for it.
 
     Raises:
@@ -193,15 +197,20 @@ def upgrade(engine: Engine) -> None:
     from alembic import command
     from alembic.config import Config
 
+    copy = None
     with _in_this_process, database.writing(engine) as connection:
         if connection.dialect.name == "postgresql":  # SQLite has one writer at a time
             connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_MIGRATING)))
-        if _revision_of(connection) != REVISION:
+        if (revision := _revision_of(connection)) != REVISION:
+            if revision is not None:
+                copy = copies.before_upgrade(engine, home, revision, REVISION)
             config = Config(attributes={"connection": connection})
-            config.set_main_option("script_location", "ragviz.store:migrations")
+            config.set_main_option("script_location", MIGRATIONS)
             command.upgrade(config, "head")
         if connection.dialect.name == "postgresql" and not waking.exists(connection):
             waking.create(connection)
+    if copy is not None:
+        copies.after_upgrade(copy)
 
 
 def _revision_of(connection: Connection) -> str | None:

@@ -19,12 +19,13 @@ from typing import IO, Any
 
 from ragviz.core.errors import InputError
 from ragviz.core.stopping import Progress
+from ragviz.store import homes
 from ragviz.store.store import REVISION
 
 FORMAT = 1
 """Version of the file; those of a newer one are refused."""
 LIST = "backup.json"
-DATABASES = {"sqlite": "ragviz.db", "postgresql": "database.dump"}
+DATABASES = {"sqlite": homes.FILE, "postgresql": "database.dump"}
 """What the database is called, by its engine."""
 PIECE = 2**20
 _PLAIN = (".f32", ".dump")
@@ -113,8 +114,9 @@ def extract(file: Path, contents: Contents, folder: Path, progress: Progress) ->
         for name, (size, expected) in contents.files.items():
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
+            path.touch(mode=0o600, exist_ok=False)
             digest = hashlib.sha256()
-            with path.open("xb") as target:
+            with path.open("wb") as target:
 
                 def take(piece: bytes, digest: Any = digest, target: IO[bytes] = target) -> None:
                     nonlocal done

@@ -27,7 +27,7 @@ from ragviz.upkeep.archive import Contents
 from ragviz.workspace import Workspace
 
 ELSEWHERE = "it is on Elasticsearch, which keeps it; where that is gone, too, building it embeds nothing again"
-STAGED = "backup-"
+STAGED = "ragviz-backup-"
 """How a folder in the home begins that holds what is being copied."""
 
 

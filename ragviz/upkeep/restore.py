@@ -16,15 +16,12 @@ from ragviz.backends import generations
 from ragviz.core.digests import new_id
 from ragviz.core.errors import InputError, StorageError, UsageError
 from ragviz.core.stopping import Progress
-from ragviz.store import copies, database
+from ragviz.store import copies, database, homes
 from ragviz.store.store import refuse_foreign
 from ragviz.upkeep import archive
 from ragviz.upkeep.archive import Contents
 from ragviz.workspace import Workspace
 
-STAGED = "restore-"
-"""How a folder in the home begins that holds what is being brought back."""
-DATABASE = archive.DATABASES["sqlite"]
 IN_USE = 2.0
 """Seconds to wait for a database that another process uses."""
 
@@ -62,23 +59,23 @@ def bring_back(workspace: Workspace, file: Path, progress: Progress, *, replace:
             f"{file} needs {contents.size / 1e9:,.1f} GB in {home}, where {free / 1e9:,.1f} are free: make room there, "
             "or set RAGVIZ_HOME to a folder on another disk. Nothing was written."
         )
-    engine = database.open_engine(url.get_secret_value() if url else _url(home / DATABASE))
-    aside = home / f"replaced-{time.strftime('%Y%m%d-%H%M%S')}"
-    there = url is not None or (home / DATABASE).exists()
+    engine = database.open_engine(url.get_secret_value() if url else _url(home / homes.FILE))
+    aside = home / f"ragviz-replaced-{time.strftime('%Y%m%d-%H%M%S')}"
+    there = url is not None or (home / homes.FILE).exists()
     replacing = there and _holds_anything(engine, aside, replace=replace)
-    for left in home.glob(f"{STAGED}*"):
+    for left in home.glob(f"{homes.RESTORING}*"):
         shutil.rmtree(left)
-    staged = home / f"{STAGED}{new_id()}"
+    staged = home / f"{homes.RESTORING}{new_id()}"
     staged.mkdir(mode=0o700)
     try:
         archive.extract(file, contents, staged, progress)
         if url is None:
-            _prepare_file(staged / DATABASE, home)
+            _prepare_file(staged / homes.FILE, home)
             if there:
-                _clear(home / DATABASE, aside if replacing else None)
+                _clear(home / homes.FILE, aside if replacing else None)
         else:
             _bring_into_server(engine, home, staged, aside if replacing else None, progress)
-        _move_in(home, staged, aside)
+        _move_in(home, staged, aside, replacing=replacing)
         missing = _missing_embedders(engine)
     finally:
         shutil.rmtree(staged, ignore_errors=True)
@@ -145,17 +142,24 @@ def _bring_into_server(engine: Engine, home: Path, staged: Path, aside: Path | N
     (staged / name).unlink()
 
 
-def _move_in(home: Path, staged: Path, aside: Path) -> None:
-    """Put what was extracted in its place, the database last: a home without it is not opened."""
+def _move_in(home: Path, staged: Path, aside: Path, *, replacing: bool) -> None:
+    """Put what was extracted in its place, the database last: a home without it is not opened.
+
+    A home may be a folder that had files of its own: in an empty home they stay.
+    """
     for name in database.FOLDERS:
-        if (home / name).is_dir() and any((home / name).iterdir()):
-            _move(home / name, aside)
-        elif (home / name).is_dir():
-            (home / name).rmdir()
-        (staged / name).mkdir(mode=0o700, exist_ok=True)
-        (staged / name).rename(home / name)
+        incoming = {path.name: path for path in (staged / name).glob("*")}
+        (home / name).mkdir(mode=0o700, exist_ok=True)
+        for path in list((home / name).iterdir()):
+            if replacing or path.name in incoming:
+                _move(path, aside / name)
+        for path in incoming.values():
+            path.rename(home / name / path.name)
+        if incoming:
+            (staged / name).rmdir()
     for file in staged.iterdir():
         file.rename(home / file.name)
+    homes.note(home)
     generations.sync_folder(home)
 
 
@@ -166,7 +170,7 @@ def _missing_embedders(engine: Engine) -> tuple[str, ...]:
 
 
 def _move(path: Path, aside: Path) -> None:
-    aside.mkdir(mode=0o700, exist_ok=True)
+    aside.mkdir(mode=0o700, parents=True, exist_ok=True)
     path.rename(aside / path.name)
 
 
