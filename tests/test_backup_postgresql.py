@@ -16,6 +16,8 @@ import sqlalchemy as sa
 from ragviz.core.errors import ServiceError, UsageError
 from ragviz.index import damage
 from ragviz.service import upkeep_verbs
+from ragviz.store import database
+from ragviz.upkeep import doctor
 from tests.attack.test_storage import Server
 from tests.test_backup import busy_home, opened, shown, writing
 
@@ -66,6 +68,11 @@ def test_the_sample_comes_back_into_another_database_to_the_last_digit(tmp_path,
     assert shown(tmp_path / "other", other.settings.database_url.get_secret_value()) == before
     with pytest.raises(UsageError, match="holds a database of postgresql, and sqlite is configured"):
         upkeep_verbs.bring_back(opened(tmp_path / "third"), tmp_path / "kept.zip")
+
+
+def test_doctor_says_that_a_server_without_checksums_notices_no_damage(tmp_path, new_database):
+    [check] = [each for each in doctor.examined(opened(tmp_path, new_database("examined"))) if each.name == "Database"]
+    assert (check.status, check.detail) == ("optional", database.NO_CHECKSUMS)
 
 
 def test_a_backup_while_others_write_and_one_in_place_of_another(tmp_path, new_database):

@@ -25,7 +25,7 @@ def bring_back(workspace: Workspace, file: Path, progress: Progress = silent, *,
     return restore.bring_back(workspace, file, progress, replace=replace)
 
 
-@verb("admin", "keep a copied home")
+@verb("admin", "keep a copied home", noted="after")
 def adopt(workspace: Workspace) -> None:
     """Keep a home that was copied while it was used, when its database is undamaged; see `store.homes`."""
     homes.adopt(workspace.settings.home)

@@ -211,9 +211,12 @@ def is_empty(engine: Engine) -> bool:
 def settle_jobs(engine: Engine, home: Path) -> None:
     """Make the jobs of a copied database those of another home: nothing of theirs names the place of the original.
 
-    Those that waited or ran are interrupted, so that a copy does not begin to work, and to pay, by itself.
+    Those that waited or ran are interrupted, and nobody is offered a share of them, so that a copy does not begin to
+    work, and to pay, by itself.
     """
     with database.writing(engine) as connection:
+        connection.execute(schema.shards.delete())
+        connection.execute(schema.shares.delete())
         for job in connection.execute(sa.select(schema.jobs)).all():
             texts = {"arguments": job.arguments, "result": job.result, "error": job.error, "message": job.message}
             values = {name: _moved(value, job.home, str(home)) for name, value in texts.items()}

@@ -374,14 +374,18 @@ def repeated(method: Callable[Arguments, T]) -> Callable[Arguments, T]:
     return retrying
 
 
+NO_CHECKSUMS = "its server has no checksums of its pages, and would not notice a damaged one"
+
+
 def damage(engine: Engine) -> str:
     """Return what is damaged in a SQLite file, all of which is read; "" when nothing is.
 
-    A server examines its pages itself, when it reads them.
+    A server examines its pages itself, when it reads them: `NO_CHECKSUMS` where it cannot.
     """
-    if engine.dialect.name != "sqlite":
-        return ""
     with reading(engine) as connection:
+        if engine.dialect.name != "sqlite":
+            has_checksums = connection.exec_driver_sql("SHOW data_checksums").scalar_one() == "on"
+            return "" if has_checksums else NO_CHECKSUMS
         rows = connection.exec_driver_sql("PRAGMA integrity_check(3)").scalars().all()
     return "" if rows == ["ok"] else "; ".join(row.strip().replace("\n", ", ") for row in rows)
 

@@ -18,6 +18,7 @@ from ragviz.core.installation import dashboard_folder
 from ragviz.core.job import ACTIVE
 from ragviz.index import damage
 from ragviz.jobs import queue
+from ragviz.store import database
 from ragviz.workspace import Workspace
 
 LEAST_FREE = 2**30
@@ -98,10 +99,13 @@ def _disk(workspace: Workspace) -> Check:
 
 def _database(workspace: Workspace) -> Check:
     damaged = workspace.store.damage()
+    if damaged == database.NO_CHECKSUMS:
+        return Check("Database", "optional", damaged, "`pg_checksums --enable`, while the server is stopped.")
     if damaged:
         fix = "Put a backup in its place: `ragviz restore FILE --replace`."
         return Check("Database", "broken", f"{workspace.store.address} is damaged: {damaged}", fix)
-    return Check("Database", "works", "its pages and its indexes fit together")
+    pages = "all pages of its file fit together" if workspace.settings.database_url is None else "has checksums"
+    return Check("Database", "works", pages)
 
 
 def _indexes(workspace: Workspace) -> Check:
