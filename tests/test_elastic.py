@@ -492,10 +492,13 @@ def test_a_node_ends_with_the_one_who_started_it(elasticsearch_url: str, elastic
     for end, code in ((signal.SIGKILL, -signal.SIGKILL), (signal.SIGTERM, 0)):
         port = elasticsearch_tool.free_port()
         command = [sys.executable, TOOL, "start", "--port", str(port), "--data", tmp_path, "--heap", "512m"]
-        starter = subprocess.Popen(command, stdout=subprocess.PIPE)
-        assert f"answers at http://127.0.0.1:{port}".encode() in starter.stdout.readline()
-        (node,) = psutil.Process(starter.pid).children()
-        starter.send_signal(end)
-        assert starter.wait(60) == code
-        starter.stdout.close()
+        with subprocess.Popen(command, stdout=subprocess.PIPE) as starter:
+            try:
+                said = next(line for line in starter.stdout if line.startswith(b"Elasticsearch"))  # after its warnings
+                assert f"answers at http://127.0.0.1:{port}".encode() in said
+                (node,) = psutil.Process(starter.pid).children()
+                starter.send_signal(end)
+                assert starter.wait(60) == code
+            finally:
+                starter.kill()
         node.wait(60)
