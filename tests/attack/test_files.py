@@ -27,7 +27,7 @@ from ragviz.core.settings import Settings
 from ragviz.documents import child, corpora
 from ragviz.workspace import Workspace
 from tests.attack import seeds
-from tests.test_ingest import pdf_of
+from tests.test_ingest import pdf_of, zipped
 
 Draw = Callable[[random.Random], bytes]
 GOOD = [
@@ -41,14 +41,6 @@ RELATIONS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships
 # Archives
 
 
-def packed(members: dict[str, bytes]) -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in members.items():
-            archive.writestr(name, content)
-    return out.getvalue()
-
-
 def members_of(data: bytes) -> dict[str, bytes]:
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         return {name: archive.read(name) for name in archive.namelist()}
@@ -59,7 +51,7 @@ def relations(**targets: str) -> bytes:
     return f'<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">{rows}</Relationships>'.encode()
 
 
-PPTX = packed(
+PPTX = zipped(
     {
         "[Content_Types].xml": b"<Types/>",
         "ppt/presentation.xml": f'<p:presentation xmlns:p="p" xmlns:r="{RELATIONS}"><p:sldIdLst><p:sldId r:id="r1"/>'
@@ -70,7 +62,7 @@ PPTX = packed(
         "ppt/slides/_rels/slide1.xml.rels": relations(r1="slide1.xml"),
     }
 )
-ODT = packed(
+ODT = zipped(
     {
         "mimetype": b"application/vnd.oasis.opendocument.text",
         "content.xml": b'<office:document-content xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0" '
@@ -78,7 +70,7 @@ ODT = packed(
         b"</office:text></office:body></office:document-content>",
     }
 )
-EPUB = packed(
+EPUB = zipped(
     {
         "mimetype": b"application/epub+zip",
         "META-INF/container.xml": b'<container><rootfile full-path="o.opf"/></container>',
@@ -111,23 +103,23 @@ def changed_member(data: bytes, draw: random.Random) -> bytes:
     members = members_of(data)
     name = draw.choice(sorted(members))
     members[name] = hostile_xml(draw)
-    return packed(members)
+    return zipped(members)
 
 
 def missing_member(data: bytes, draw: random.Random) -> bytes:
     members = members_of(data)
     del members[draw.choice(sorted(members))]
-    return packed(members)
+    return zipped(members)
 
 
 def bomb_inside(data: bytes, draw: random.Random) -> bytes:
     name = draw.choice(sorted(members_of(data)))
-    return packed(members_of(data) | {name: b" " * draw.choice((30, 80)) * 2**20})
+    return zipped(members_of(data) | {name: b" " * draw.choice((30, 80)) * 2**20})
 
 
 def odd_names(data: bytes, draw: random.Random) -> bytes:
     odd = draw.choice(("../../etc/passwd", "/abs", "a\0b", "C:\\x", "word/" * 300, "\u202e"))
-    return packed(members_of(data) | {odd: b"x"})
+    return zipped(members_of(data) | {odd: b"x"})
 
 
 def lying_directory(data: bytes, draw: random.Random) -> bytes:
@@ -154,7 +146,7 @@ def vast_sheet(draw: random.Random) -> bytes:
     main = b"http://schemas.openxmlformats.org/spreadsheetml/2006/main"
     size = draw.choice((b'<dimension ref="A1:XFD1048576"/>', b'<dimension ref="A1:A99999999999999"/>', b""))
     members[sheet] = b'<worksheet xmlns="%s">%s<sheetData>%s</sheetData></worksheet>' % (main, size, rows)
-    return packed(members)
+    return zipped(members)
 
 
 # Damage to any file
