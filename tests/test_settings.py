@@ -270,3 +270,9 @@ def test_a_job_reads_the_env_file_that_its_starter_read(nothing_set: Path) -> No
         "data",
         "own.db",
     ]
+
+
+def test_a_key_that_somebody_typed_is_hidden_from_all_who_use_the_server(nothing_set: Path) -> None:
+    assert settings({"OPENAI_API_KEY": "sk-of-another-person"}).openai_api_key is not None
+    assert settings().openai_api_key is None
+    assert "sk-of-another-person" in settings().keys

@@ -56,6 +56,9 @@ def _secret_in(file: str, variable: str) -> str:
     )
 
 
+_typed_secrets: set[str] = set()
+
+
 class Settings(BaseModel):
     """Addresses, keys and limits. A field is read from the variable named in its alias.
 
@@ -134,12 +137,15 @@ class Settings(BaseModel):
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The keys, and the passwords in addresses, in plain text, only to be removed from what is shown."""
+        """The keys, and the passwords in addresses, in plain text, only to be removed from what is shown.
+
+        Those that other people typed in this process are among them: a server may have echoed one of theirs.
+        """
         database = self.database_url.get_secret_value() if self.database_url else None
         addresses = filter(None, (database, self.elasticsearch_url, self.openai_base_url))
         secrets = (self.openai_api_key, self.elasticsearch_api_key, self.elasticsearch_password)
         keys = [secret.get_secret_value() for secret in secrets if secret]
-        return (*keys, *(secret for address in addresses for secret in secrets_of(address)))
+        return (*keys, *(secret for address in addresses for secret in secrets_of(address)), *_typed_secrets)
 
     @property
     def model_configured(self) -> bool:
@@ -166,7 +172,10 @@ def settings(typed: Mapping[str, str] | None = None) -> Settings:
         if field.alias in typed
     }
     try:
-        return Settings(**given)
+        made = Settings(**given)
     except ValidationError as error:
         wrong = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors(include_input=False))
         raise UsageError(f"Settings cannot be used: {wrong}. Correct the variable, or unset it.") from None
+    if typed:
+        _typed_secrets.update(made.keys)
+    return made

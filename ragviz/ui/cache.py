@@ -89,6 +89,8 @@ def typed_by(person: Person) -> dict[str, str]:
 class State(NamedTuple):
     """The ids of what a page shows, and how often each was changed so far: the key of what is cached of it.
 
+    `store` names the model endpoint too: what others computed with theirs is not shown to a person with another one.
+
     Every argument of a cached function is part of its key, but for those whose names begin with an underscore.
     """
 
@@ -99,8 +101,10 @@ class State(NamedTuple):
 
 def state(*ids: str) -> State:
     """Return the present state of corpora, indexes, question sets or runs, by one query on their keys."""
-    store = workspace().store
-    return State(store.address, ids, store.revisions(*ids))
+    opened = workspace()
+    settings, store = opened.settings, opened.store
+    endpoint = (settings.model, settings.judge, settings.openai_base_url, settings.model_configured)
+    return State(f"{store.address} {endpoint}", ids, store.revisions(*ids))
 
 
 Arguments = ParamSpec("Arguments")
