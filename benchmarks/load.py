@@ -148,7 +148,7 @@ def shards(database: str, chunks: Sequence[int], counts: Sequence[int], rate: fl
                         most_mb_of_a_process=round(max(held for _, held in seen.values())),
                         database_mb=round(size_of(database) / 2**20, 1),
                         index_mb=round(index.size() / 2**20, 1),
-                        embedded_twice=server.counts.embedded - embedded - size - 50,
+                        embedded_twice=server.counts.embedded - embedded - job.result["embedded"] - len(vectors) - 1,
                         same_rankings=ranked in (None, found),
                     )
                     ranked = found

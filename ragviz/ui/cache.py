@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import inspect
 import os
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import wraps
@@ -152,16 +153,20 @@ def freeze() -> None:
     """Leave what the pages hold for long (modules, what is kept of runs) out of the search for cyclic garbage.
 
     Streamlit searches after every run of a page and every poll, which else takes as long as a click. Where much was
-    made since the last time, everything is searched once, so that no garbage is frozen for long.
+    made since the last time, everything is searched once, so that no garbage is frozen for long. Objects are not listed
+    to be counted: a tuple that another thread is filling must not be held by anyone else.
     """
-    if len(gc.get_objects()) > _MANY:  # of those that are not frozen
+    if sys.getallocatedblocks() - _blocks[-1] > _MANY:
         gc.unfreeze()
         gc.collect()
         gc.freeze()
+        _blocks[:] = [sys.getallocatedblocks()]
 
 
-_MANY = 50_000
-"""Objects, of which a run of a page makes some thousand."""
+_blocks = [0]
+"""Blocks of memory when all was frozen last."""
+_MANY = 150_000
+"""Blocks, of which an object has some three; a run of a page makes some thousand objects."""
 
 
 def _corpus(run: Run, *_: object) -> tuple[str]:
