@@ -156,9 +156,9 @@ def evidence_outcome(corpus: Corpus, ids: Sequence[str]) -> None:
                 address.link("questions", label, set=each.question_set, status="stale", tab="Review")
 
 
-def delete_documents(corpus: Corpus, ids: list[str]) -> None:
-    corpus_verbs.delete_documents(workspace, corpus, ids)
-    st.toast(f"{wording.counted(len(ids), 'document')} deleted")
+def delete_documents(corpus: Corpus, names: list[str]) -> None:
+    corpus_verbs.delete_documents(workspace, corpus, names)
+    st.toast(f"{wording.counted(len(names), 'document')} deleted")
 
 
 def is_unlocked(path: str, outcome: dict[str, Any]) -> bool:
@@ -228,14 +228,13 @@ def delete_popover(corpus: Corpus, documents: list[DocumentInfo]) -> None:
     with st.popover("Delete…", type="tertiary"):
         names = st.multiselect("Documents", [d.name for d in documents], key="to-delete", format_func=markup.visible)
         if st.button(f"Delete {wording.counted(len(names), 'document')}", disabled=not names or acting.off()):
-            ids = ids_of(names)
-            number = sum(each.found + each.stale for each in anchored(corpus, frozenset(ids)))
+            number = sum(each.found + each.stale for each in anchored(corpus, frozenset(ids_of(names))))
             stake = f"The evidence of {wording.counted(number, 'question')} there becomes stale" if number else ""
             notices.confirm(
-                f"This deletes {wording.counted(len(ids), 'document')}, the parsed text included. "
+                f"This deletes {wording.counted(len(names), 'document')}, the parsed text included. "
                 f"{stake or 'No question has its evidence there'}; indexes keep the chunks until they are updated.",
                 "Delete",
-                lambda: delete_documents(corpus, ids),
+                lambda: delete_documents(corpus, names),
             )
         if st.button(f"Delete the whole corpus “{plain(corpus.name)}”", disabled=acting.off("admin")):
             notices.confirm(

@@ -89,13 +89,11 @@ def corpus_remove(name: str, documents: list[str], yes: Yes = False) -> None:
     """Delete documents from a corpus."""
     workspace = console.open_workspace()
     corpus = workspace.store.corpora.get(name)
-    ids = [d.id for d in workspace.store.documents.all(corpus.id) if d.name in documents]
-    found, named = len(ids), len(set(documents))
-    if found < named:
-        raise UsageError(f"Corpus '{corpus.name}' has only {found} of these {counts.counted(named, 'document')}.")
-    what = f"{counts.counted(found, 'document')} from '{corpus.name}'"
-    console.confirm(f"Delete {what}? Evidence there becomes stale.", yes)
-    console.warn(*staleness.set_aside_words(corpus_verbs.delete_documents(workspace, corpus, ids)))
+    found = [each.name for each in workspace.store.documents.all(corpus.id) if each.name in documents]
+    if len(found) == len(set(documents)):  # else it is refused
+        what = f"{counts.counted(len(found), 'document')} from '{corpus.name}'"
+        console.confirm(f"Delete {what}? Evidence there becomes stale.", yes)
+    console.warn(*staleness.set_aside_words(corpus_verbs.delete_documents(workspace, corpus, documents)))
 
 
 @corpus_app.command("delete")

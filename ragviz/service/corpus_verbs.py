@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
 from ragviz.core.document import Corpus
+from ragviz.core.errors import UsageError
 from ragviz.core.job import NewJob
 from ragviz.core.stopping import Progress, silent
 from ragviz.documents import corpora
 from ragviz.index import deletion
 from ragviz.questions import staleness
 from ragviz.service.access import verb
+from ragviz.text.counts import counted
 from ragviz.workspace import Workspace
 
 
@@ -68,9 +70,17 @@ def add_file(
 
 
 @verb("editor", "delete documents")
-def delete_documents(workspace: Workspace, corpus: Corpus, ids: Sequence[str]) -> list[staleness.Refreshed]:
-    """Delete documents; returns which question sets lost questions."""
+def delete_documents(workspace: Workspace, corpus: Corpus, names: Collection[str]) -> list[staleness.Refreshed]:
+    """Delete documents by their names; returns which question sets lost questions.
+
+    Raises:
+        UsageError: the corpus has not all of them; what an interrupted deletion left is done all the same.
+
+    """
     with staleness.refreshing(workspace.store, corpus, workspace.person.name) as refreshed:
+        ids = [each.id for each in workspace.store.documents.all(corpus.id) if each.name in names]
+        if len(ids) < (named := len(set(names))):
+            raise UsageError(f"Corpus '{corpus.name}' has only {len(ids)} of these {counted(named, 'document')}.")
         corpora.delete_documents(workspace, corpus, ids)
     return refreshed
 
