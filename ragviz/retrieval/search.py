@@ -122,9 +122,16 @@ def search(
     reranker: RerankerName = rerankers.NONE,
     rerank_depth: int = 50,
 ) -> list[ChunkHit]:
-    """Rank the chunks of an index for one query; raises as `ready` and `retriever`, and as the retriever itself."""
-    rank = retriever(workspace, ready(workspace, info), name, reranker=reranker, rerank_depth=rerank_depth)
-    ranking = rank([query], depth)[0]
+    """Rank the chunks of an index for one query, which the index pays.
+
+    Raises as `ready` and `retriever`, and as the retriever itself; BudgetReached, see `Workspace.spending`.
+    """
+    info, spending = ready(workspace, info), workspace.spending(info.id)
+    try:
+        rank = retriever(workspace, info, name, reranker=reranker, rerank_depth=rerank_depth, spending=spending)
+        ranking = rank([query], depth)[0]
+    finally:
+        spending.settle()
     return with_chunks(workspace, info.corpus_id, ranking.hits())
 
 

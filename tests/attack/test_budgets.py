@@ -17,10 +17,13 @@ import pytest
 
 from ragviz.core.configuration import IndexConfig
 from ragviz.core.document import Span
+from ragviz.core.errors import BudgetReached
+from ragviz.core.person import Person
 from ragviz.core.question import Question
 from ragviz.core.settings import Settings
 from ragviz.documents import corpora
 from ragviz.index import indexing
+from ragviz.retrieval import search
 from ragviz.workspace import Workspace
 from tests.attack import seeds
 from tests.conftest import emptied
@@ -183,5 +186,10 @@ def test_a_month_of_a_person_holds_over_two_processes(database, tmp_path):
         assert server.paid <= store.payments.of_month("ann", month).dollars + 1e-9 <= limit + 2e-9
         of_bob = of_ann | {"RAGVIZ_PERSON": "bob", "RAGVIZ_MONTHLY_BUDGET": "100"}
         assert ended(server, ANN, "3", kill=None, env=of_bob) == (0, "")
+        calls, of_carol = len(server.billed), Person("carol", "editor")
+        carol = Workspace(workspace.settings.model_copy(update={"monthly_budget": 0.0}), of_carol)
+        with pytest.raises(BudgetReached, match=r"limit of \$0.00 a month for carol"):
+            search.search(carol, store.indexes.get("i"), "Who replaced a pump?", "knn", 3)
+        assert len(server.billed) == calls
         unpriced = of_bob | {"RAGVIZ_MODEL": "free"}
         assert "RAGVIZ_MONTHLY_BUDGET needs the price of 'free'" in ended(server, ANN, "4", kill=None, env=unpriced)[1]
