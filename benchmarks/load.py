@@ -280,7 +280,8 @@ def browsers(database: str, minutes: float, visitors: int = 10, think: float = 2
                 page.goto(f"{address}/{PAGES[(visits // visitors + number) % len(PAGES)]}", wait_until="commit")
                 page.wait_for_selector("[data-testid=stMainBlockContainer] [data-testid]", state="attached")
                 page.wait_for_timeout(1000 * think / visitors)
-                errors += [f"page: {text}" for text in page.locator("[data-testid=stException]").all_inner_texts()]
+                for told in (page.locator("[data-testid=stException]"), page.get_by_text("a defect in ragviz")):
+                    errors += [f"page: {text}" for text in told.all_inner_texts()]
                 visits += 1
                 memory.append(sum(each.memory_info().rss for each in served) / 2**20)
         over.set()
