@@ -11,7 +11,10 @@ from pathlib import Path
 import pytest
 
 import ragviz
+from ragviz.core.configuration import IndexConfig
 from ragviz.core.digests import new_id
+from ragviz.documents import corpora
+from ragviz.index import indexing
 from ragviz.upkeep import doctor
 from tests.conftest import CommandResult
 
@@ -55,6 +58,23 @@ def test_a_damaged_page_is_found(examined, workspace):
     assert code == 1
     assert found["Database"][0] == "broken"
     assert f"{page}" in found["Database"][1]
+
+
+def test_a_damaged_index_is_named_with_the_command_that_builds_it_again(examined, command_line, workspace):
+    corpus = workspace.store.corpora.add("lamps")
+    corpora.add_file(workspace, corpus, "a.txt", b"The lamp was lit. The wick burned low.")
+    for name in ("sound", "broken"):
+        indexing.build_index(workspace, corpus, name, IndexConfig(embedder="", chunk_size=16, overlap=0))
+    assert examined()[1]["Indexes"] == ("works", "2 built, each of them as it was built")
+    [terms] = workspace.index(workspace.store.indexes.get("broken")).folder.glob("gen-*/rows/terms.txt")
+    terms.write_bytes(terms.read_bytes() + b"x")
+    code, found = examined()
+    assert code == 1
+    assert found["Indexes"][0] == "broken"
+    assert found["Indexes"][1].startswith("'broken': rows/terms.txt is not the file that was built")
+    code, out, err = command_line("doctor")
+    assert (code, err) == (1, "")
+    assert "`ragviz index build lamps --name broken`" in " ".join(out.split())
 
 
 def test_jobs_without_a_process_and_old_uploads_are_named(examined, workspace):

@@ -110,10 +110,10 @@ def _database(workspace: Workspace) -> Check:
 
 def _indexes(workspace: Workspace) -> Check:
     built = [info for info in workspace.store.indexes.all() if info.build]
-    damaged = {info: reason for info in built if (reason := damage.damage(workspace, info))}
+    damaged = [(info, reason) for info in built if (reason := damage.damage(workspace, info))]
     if damaged:
-        told = _some([f"'{info.name}': {reason}" for info, reason in damaged.items()])
-        fix = "; ".join(f"`{damage.build_command(workspace, info)}`" for info in damaged)
+        told = _some([f"'{info.name}': {reason}" for info, reason in damaged])
+        fix = "; ".join(f"`{damage.build_command(workspace, info)}`" for info, _ in damaged)
         return Check("Indexes", "broken", told, f"Rebuild, which embeds nothing again: {fix}.")
     return Check("Indexes", "works", f"{len(built)} built, each of them as it was built")
 
