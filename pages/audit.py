@@ -16,8 +16,12 @@ SIZE = 50
 
 def row(event: Event) -> tuple[object, ...]:
     done, when = f"{event.verb} {event.noun}", pd.Timestamp(event.time, unit="s").floor("s")
-    details = json.dumps(event.details, ensure_ascii=False) if event.details else ""
+    details = ", ".join(f"{name} {words(value)}" for name, value in event.details.items())
     return (when, event.person, event.role, done, event.name, details)
+
+
+def words(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def day(text: str) -> str | None:
@@ -40,7 +44,8 @@ with notices.errors_shown():
     found = audit_verbs.newest(workspace, wanted, start, end)
     columns = ["When (UTC)", "Person", "Role", "What", "Name", "Details"]
     time_column = st.column_config.DatetimeColumn(width=140, format="YYYY-MM-DD HH:mm:ss")
+    widths = {"When (UTC)": time_column, "What": 160, "Details": 400}
     table.draw(
         pd.DataFrame([row(event) for event in found], columns=columns), "events", alt="What was done", most=14,
-        above=wording.counted(count, "event"), file="audit", columns={"When (UTC)": time_column, "Details": 400},
+        above=wording.counted(count, "event"), file="audit", columns=widths,
     )  # fmt: skip

@@ -9,6 +9,7 @@ import streamlit as st
 from ragviz import connections, sample
 from ragviz.core.configuration import Run
 from ragviz.core.document import Corpus
+from ragviz.jobs import queue
 from ragviz.metrics.registry import METRICS
 from ragviz.runs import overviews
 from ragviz.service import corpus_verbs
@@ -113,6 +114,7 @@ def steps(corpus: Corpus) -> None:
         ("results", "Results", "Look at the results", "ready", bool(done)),
     ]
     first = next((place for place, step in enumerate(path) if not step[4]), len(path))
+    builds = any(job.corpus_id == corpus.id and queue.made_by(job, "index") for job in job_panel.active_jobs())
     name = plain(corpus.name)
     if done and not documents:  # what another system answered takes none of these steps
         heading.section(name)
@@ -126,8 +128,12 @@ def steps(corpus: Corpus) -> None:
                 st.markdown(f"**{place + 1} · {title}**")
             else:
                 address.link(page, f"{place + 1} · {title}")
-            st.caption(f"{state} ✓" if is_done else "after the previous step" if waits else "next")
-            if place == first and st.button(verb, type="primary", key=f"step-{page}", width="stretch"):
+            is_built = page == "index" and builds
+            status = "being built" if is_built else "after the previous step" if waits else "next"
+            st.caption(f"{state} ✓" if is_done else status)
+            if place == first and is_built:
+                address.link(page, "See its progress")
+            elif place == first and st.button(verb, type="primary", key=f"step-{page}", width="stretch"):
                 address.go_to(page)
     if first == len(path):
         what_next(corpus, done)

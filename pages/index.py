@@ -15,6 +15,7 @@ from ragviz.core.job import NewJob
 from ragviz.index import chunking, damage, indexing, prefixes
 from ragviz.index import preview as cutting
 from ragviz.index.chunking import CHUNKERS
+from ragviz.jobs import queue
 from ragviz.models import embedding, tokenizer, weights
 from ragviz.report import plots
 from ragviz.retrieval import search as searcher
@@ -176,14 +177,7 @@ def card(info: IndexInfo) -> None:
     options = [str(value) if name == "type" else f"{name} {value}" for name, value in config.options.items()]
     where = plain(", ".join([config.backend, *options]))
     st.caption(f"{chunking.in_words(asdict(config))}, overlap {config.overlap} · {embedder} · {where}")
-    if not info.build:
-        st.markdown(f":orange[▲] {'being built' if info.status == 'building' else 'its last build failed'}")
-    else:
-        st.markdown(
-            f"{wording.counted(info.chunks, 'chunk')} of {wording.counted(len(info.documents), 'document')} · "
-            f"{f'{info.dims} dimensions' if info.dims else 'BM25 only'} · {size(info)} · "
-            f"{wording.ago(info.built or info.created)}"
-        )
+    build_state(info)
     paid = store.payments.of(info.id)
     if words := indexing.cost_words(paid.calls, paid.dollars):
         st.caption(plain(f"So far {words}"))
@@ -212,6 +206,22 @@ def card(info: IndexInfo) -> None:
             else:
                 address.link("questions", f"Make questions from {short}", index=info.name, tab="Generate")
         delete_button(info)
+
+
+def build_state(info: IndexInfo) -> None:
+    """Draw how the build of an index stands, and what is built."""
+    maker = next((job for job in recent if queue.made_by(job, "index") in (info.name, info.id)), None)
+    if maker is not None and maker.status == "interrupted":
+        st.markdown(f":orange[▲] its build{job_panel.by(maker)} was interrupted on {plain(maker.host)}")
+    elif not info.build:
+        words = "being built" if info.status == "building" else "its last build failed"
+        st.markdown(f":orange[▲] {words}{job_panel.by(maker) if maker is not None else ''}")
+    if info.build:
+        st.markdown(
+            f"{wording.counted(info.chunks, 'chunk')} of {wording.counted(len(info.documents), 'document')} · "
+            f"{f'{info.dims} dimensions' if info.dims else 'BM25 only'} · {size(info)} · "
+            f"{wording.ago(info.built or info.created)}"
+        )
 
 
 def delete_button(info: IndexInfo) -> None:
@@ -381,6 +391,7 @@ if not documents:
     st.stop()
 has_questions = any(each.total for each in store.sets.all(corpus.id))
 last_build()
+recent = [job for job in queue.listed(workspace, 50) if job.corpus_id == corpus.id]
 if indexes_here:
     with st.grid(3, min_column_width=260):
         for info in indexes_here:

@@ -13,7 +13,7 @@ from ragviz.core.errors import UsageError
 from ragviz.models.requests import Prices
 from ragviz.service import settings_verbs
 from ragviz.text.markup import plain
-from ragviz.ui import address, cache, frame
+from ragviz.ui import address, cache, frame, sign_ins
 from ragviz.ui.kit import acting, heading, notices, saving, table
 
 workspace = frame.begin()
@@ -21,6 +21,7 @@ settings = workspace.settings
 
 
 typed = cache.typed_by(workspace.person)
+used_model = settings.model if settings.model_configured else ""
 
 
 def source_of(alias: str) -> str:
@@ -78,6 +79,8 @@ def part(title: str, address: str, key: str, verb: str = "Test") -> None:
 
 def endpoint() -> None:
     """Draw the form of the model endpoint: address, models and key, for this server process."""
+    alone = sign_ins.access() is None
+    handed = "and handed to its jobs" if alone else "for you alone, and handed to the jobs that you start"
     turn = st.session_state.setdefault("endpoint-turn", 0)  # part of the fields' keys: a new one empties them
     with st.form(f"endpoint-{turn}"):
         heading.section("Model endpoint")
@@ -87,7 +90,9 @@ def endpoint() -> None:
             help="Of any server that speaks OpenAI's protocol; empty for the OpenAI API itself.",
         )  # fmt: skip
         one, two = st.columns(2)
-        model = one.text_input("Model", settings.model, max_chars=200, key=f"typed-model-{turn}")
+        model = one.text_input(
+            "Model", used_model, placeholder=settings.model, max_chars=200, key=f"typed-model-{turn}"
+        )
         judge = two.text_input(
             "Judge model", settings.judge, placeholder="the same model", max_chars=200, key=f"typed-judge-{turn}"
         )
@@ -101,8 +106,8 @@ def endpoint() -> None:
             help="At most; fewer while the server says that it is too busy.",
         )  # fmt: skip
         st.caption(
-            f"Of {plain(workspace.person.name)} alone: held by this server process until it ends, and handed to the "
-            "jobs started by that name. The key is never stored, logged or shown again beyond its last four characters."
+            f"Held by this server process until it ends, {handed}. The key is never stored, logged or shown again "
+            "beyond its last four characters."
         )
         if st.form_submit_button("Apply", type="primary", disabled=acting.off()):
             given = {"OPENAI_BASE_URL": url, "RAGVIZ_MODEL": model, "RAGVIZ_JUDGE": judge}
@@ -118,7 +123,7 @@ def use(values: dict[str, str], key: str) -> None:
     """Apply the values that differ; a key only when one was typed, and none after a change of address."""
     as_shown = {
         "OPENAI_BASE_URL": addresses.shown(settings.openai_base_url or ""),  # without its password
-        "RAGVIZ_MODEL": settings.model,
+        "RAGVIZ_MODEL": used_model,
         "RAGVIZ_JUDGE": settings.judge,
         "RAGVIZ_MODEL_CONCURRENCY": str(settings.model_concurrency),
     }

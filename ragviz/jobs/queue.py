@@ -300,8 +300,9 @@ def _process(job: Job, workspace: Workspace, typed: Mapping[str, str]) -> subpro
 
 def note_interrupted(store: Store, job: Job) -> None:
     """Record that the process of a job has ended, so that another can do it."""
-    if refreshed(job).status == "interrupted":
-        store.jobs.update(job.id, status="interrupted")
+    now = refreshed(job)
+    if now.status == "interrupted":
+        store.jobs.update(job.id, status="interrupted", error=now.error)
 
 
 def not_free(job: Job) -> UsageError:
@@ -351,14 +352,13 @@ def refreshed(job: Job) -> Job:
     if job.status not in ACTIVE or (job.status == "queued" and job.pid is None):
         return job
     alive = processes.is_alive(job.host, job.pid, job.pid_started)
+    why = f"Its process on {job.host} ended unexpectedly (a crash, a restart or a lack of memory)."
     if alive is None:  # it is on another machine
         alive = time.time() - max(job.heartbeat or 0, job.created) < SILENCE
+        why = f"Nothing was heard of it on {job.host} for {SILENCE:.0f} seconds."
     if alive:
         return job
-    message = (
-        "Its process ended unexpectedly (a crash, a restart or a lack of memory). Resume it: nothing is done twice."
-    )
-    return replace(job, status="interrupted", error=message)
+    return replace(job, status="interrupted", error=f"{why} Resume it: nothing is done twice.")
 
 
 def made_by(job: Job, noun: str) -> str:

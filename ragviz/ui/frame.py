@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -116,6 +117,7 @@ def _register() -> Any:
 
 _FRAME_STYLE = """<style>
 .rv-section { font-size: .72rem; letter-spacing: .06em; text-transform: uppercase; opacity: .8; margin: .5rem 0 0; }
+.rv-person { font-size: .875rem; opacity: .8; margin: 0; overflow-wrap: anywhere; }
 .rv-cut { border-top: 1px dashed rgba(128, 136, 148, .8); font-size: .8rem; opacity: .75; margin: .2rem 0 0; }
 .stMainBlockContainer { padding: 3rem 2.5rem 4rem; }
 [data-testid="stSidebar"] [data-testid="stElementContainer"]:has(> [data-testid="stPageLink"]) { margin: 0; }
@@ -125,7 +127,7 @@ _FRAME_STYLE = """<style>
 .stMain [data-testid="stPageLink"] a:hover { text-decoration: underline; }
 [class*="st-key-job-card-"] [data-testid="stPageLink"] a { padding: 0; }
 [class*="st-key-job-card-"] button[kind="tertiary"] { min-height: 1.6rem; }
-[class*="st-key-job-card-"] summary p { white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
+[class*="st-key-job-card-"] summary p { overflow-wrap: anywhere; }
 .st-key-present-begin button { padding: .25rem .5rem; }
 .rv-verdict { font-size: 1.15rem; line-height: 1.45; margin: .1rem 0 .3rem; max-width: 62rem; }
 .rv-shares { display: flex; gap: 2px; height: 10px; margin: -.35rem 0 -.25rem; }
@@ -230,7 +232,8 @@ def sidebar(corpora: Sequence[Corpus]) -> None:
         presentation.entry(picked)
         if sign_ins.access() is not None:
             person = cache.workspace().person
-            st.caption(plain(f"{person.name}, {person.role}. {acting.words()}"))
+            words = html.escape(f"{person.name}, {person.role}. {acting.words()}")
+            st.html(f'<p class="rv-person">{words}</p>')
             if st.user.get("is_logged_in"):
                 st.button("Sign out", on_click=st.logout, type="tertiary", key="sign-out")
     st.session_state[_CORPUS] = picked

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import streamlit as st
 
 from ragviz.core.digests import new_id
+from ragviz.core.errors import RagvizError
 from ragviz.core.job import Job, NewJob
 from ragviz.jobs import queue
 from ragviz.service import corpus_verbs, job_verbs
@@ -197,6 +198,7 @@ def _draw_recent(recent: Sequence[Job], corpus_id: str) -> None:
     unsuccessful = [job for job in ended if not queue.is_mended(workspace, job)]
     own = [job for job in (*active, *unsuccessful) if not corpus_id or job.corpus_id in ("", corpus_id)]
     others = [job for job in (*active, *unsuccessful) if job not in own]
+    own.sort(key=lambda job: (_helps(job), job.status != "interrupted"))
     places = queue.places(workspace) if any(job.status == "queued" for job in active) else {}
     for job in own[:IN_VIEW]:
         _draw(job, places.get(job.id))
@@ -211,6 +213,11 @@ def _last_end(recent: Sequence[Job]) -> float:
     return max((job.finished or 0.0 for job in recent), default=0.0)
 
 
+def _helps(job: Job) -> bool:
+    """Return whether a job only takes shards of another one."""
+    return "share" in job.arguments
+
+
 def _is_unsuccessful(job: Job) -> bool:
     """Return whether a job was interrupted, or failed or was cancelled within the last hour."""
     recently = time.time() - (job.finished or 0) < 3600
@@ -223,36 +230,50 @@ def _draw(job: Job, place: int | None = None) -> None:
         return
     with st.container(border=True, gap="xxsmall", key=f"job-card-{job.id}"):
         where = f" :gray[on {plain(job.host)}]" if cache.workspace().store.is_shared and job.host else ""
-        by = f" :gray[by {plain(job.person)}]" if job.person != cache.workspace().person.name else ""
-        st.markdown(f"**{plain(job.title)}**{where}{by}")
+        st.markdown(f"**{plain(job.title)}**{where}{by(job)}")
         share, words = job_words(job, time.time(), _pace(job), place)
         st.progress(share, text=words)
         verb = "Cancelling…" if job.cancel else "Pause" if job.kind in RUNS else "Cancel"
         off = job.cancel or acting.off("editor" if job.person == cache.workspace().person.name else "admin")
         if st.button(verb, key=f"cancel-{job.id}", disabled=off, type="tertiary"):
-            job_verbs.cancel(cache.workspace(), job)
-            st.rerun(scope="app")
+            _act(lambda: job_verbs.cancel(cache.workspace(), job))
+
+
+def by(job: Job) -> str:
+    """Return whose job it is, as markdown after a blank; "" for one's own."""
+    return f" :gray[by {plain(job.person)}]" if job.person not in ("", cache.workspace().person.name) else ""
+
+
+def _act(act: Callable[[], object]) -> None:
+    """Do what was pressed in the panel, and draw the page again; the panel's next poll leaves a refusal in view."""
+    try:
+        act()
+    except RagvizError as error:
+        st.toast(sentence(str(error)), duration=30)
+        return
+    st.rerun(scope="app")
 
 
 def _draw_unsuccessful(job: Job) -> None:
-    """Draw a job that ended badly as one line, which unfolds."""
-    line = f"{MARKS[job.status]} **{plain(job.title)}** {_ending(job)}"
-    with st.container(key=f"job-card-{job.id}"), st.expander(line):
-        st.caption(sentence(job.error) if job.status == "failed" else plain(f"{queue.kept(job)} {job.error or ''}"))
+    """Draw a job that ended badly as one line, which unfolds; one that was interrupted is open."""
+    line = f"{MARKS[job.status]} **{plain(job.title)}**{by(job)} {_ending(job)}"
+    interrupted = job.status == "interrupted"
+    with st.container(key=f"job-card-{job.id}"), st.expander(line, expanded=interrupted and not _helps(job)):
+        when = f"Last heard of {wording.ago(job.heartbeat or job.created)}. " if interrupted else ""
+        said = sentence(job.error) if job.status == "failed" else plain(f"{when}{job.error} {queue.kept(job)}")
+        st.caption(said)
         if job.status == "failed" and (log := queue.log_to_read(cache.workspace(), job)):
             st.caption(f"Log: {plain(str(log))}")
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             if queue.can_resume(job) and st.button(
                 AGAIN[job.status], key=f"resume-{job.id}", type="tertiary", disabled=acting.off()
             ):
-                _watch(job_verbs.resume(cache.workspace(), job))
-                st.rerun(scope="app")
+                _act(lambda: _watch(job_verbs.resume(cache.workspace(), job)))
             page = "settings" if "settings page" in job.error or "OPENAI_" in job.error else PAGES.get(job.kind, "")
             if job.status == "failed" and page and not (st.context.url or "").endswith(f"/{page}"):
                 address.link(page, f"Open {page}")
             if st.button("Dismiss", key=f"dismiss-{job.id}", type="tertiary", disabled=acting.off()):
-                job_verbs.note(cache.workspace(), job, {_DISMISSED: job.created})
-                st.rerun(scope="app")
+                _act(lambda: job_verbs.note(cache.workspace(), job, {_DISMISSED: job.created}))
 
 
 def _pace(job: Job) -> float | None:
