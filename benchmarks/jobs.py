@@ -16,6 +16,7 @@ import psutil
 from rows import row
 
 from ragviz.core.job import NewJob
+from ragviz.core.person import Person
 from ragviz.core.settings import Settings
 from ragviz.documents import corpora
 from ragviz.jobs import queue, turns
@@ -23,12 +24,13 @@ from ragviz.workspace import Workspace
 
 
 def press(workspace: Workspace, number: int) -> None:
-    """Submit the build of a small corpus."""
+    """Submit the build of a small corpus, each by another person."""
     corpus = workspace.store.corpora.add(f"notes {number}")
     text = "\n\n".join(f"Pump {n} moved {n * number % 97} litres on day {n % 31}." for n in range(2000))
     corpora.add_file(workspace, corpus, "notes.txt", text.encode())
     arguments = {"corpus": corpus.id, "name": f"index {number}", "config": {}}
-    queue.submit_once(workspace, NewJob("index", "Build", corpus.id, arguments), person=f"person {number}")
+    presser = Workspace(workspace.settings, Person(f"person {number}"))
+    queue.submit_once(presser, NewJob("index", "Build", corpus.id, arguments))
 
 
 def peaks(workspace: Workspace) -> tuple[int, float]:

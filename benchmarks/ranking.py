@@ -1,8 +1,8 @@
 """CPU time of all ranking metrics for k = 1 … 50 ÷ pytrec_eval's for four of them at ten cut-offs, in one run.
 
 10,000 questions × 100 results. Both sides start from the Python objects of a caller: `Retrieved` records, and
-pytrec_eval's dictionaries and evaluator, built beforehand. The first row counts every metric of `METRICS`, reading the
-records included; the second leaves out the character metrics, which pytrec_eval lacks.
+pytrec_eval's dictionaries and evaluator, built beforehand. The first row counts every metric of `RANKING` and
+`CHARACTERS`, reading the records included; the second leaves out the character metrics, which pytrec_eval lacks.
 """
 
 import argparse
@@ -17,9 +17,8 @@ from rows import row
 from ragviz.core.digests import digest
 from ragviz.core.document import Chunk, Evidence, Span
 from ragviz.core.ranking import Ranking, Retrieved
-from ragviz.metrics.characters import measure_characters
-from ragviz.metrics.rank_metrics import measure, read
-from ragviz.metrics.registry import METRICS
+from ragviz.metrics.characters import CHARACTERS, measure_characters
+from ragviz.metrics.rank_metrics import RANKING, measure, read
 
 QUESTIONS, RESULTS, CHUNKS, DEPTH, ROUNDS = 10_000, 100, 20_000, 50, 9
 CUTS = "1,2,3,5,10,15,20,30,40,50"
@@ -58,19 +57,24 @@ def main() -> None:
     qrels = {r.question_id: {chunk_id: 1 for group in r.gold for chunk_id in group} for r in results}
     oracle = pytrec_eval.RelevanceEvaluator(qrels, {f"recall.{CUTS}", f"P.{CUTS}", f"ndcg_cut.{CUTS}", "recip_rank"})
 
-    def compute(*needs: str) -> None:
+    def rank_metrics() -> None:
+        table = measure(read(results, DEPTH))
+        for metric in RANKING.values():
+            metric.function(table)
+
+    def all_metrics() -> None:
         rankings = read(results, DEPTH)
-        tables = {"ranking": lambda: measure(rankings), "evidence": lambda: measure_characters(rankings, evidence)}
-        measured = {need: tables[need]() for need in needs}
-        for metric in METRICS.values():
-            if metric.needs in measured:
-                metric.function(measured[metric.needs])
+        table, characters = measure(rankings), measure_characters(rankings, evidence)
+        for metric in RANKING.values():
+            metric.function(table)
+        for each in CHARACTERS.values():
+            each.function(characters)
 
     times = np.array(
         [
             [
-                seconds(lambda: compute("ranking")),
-                seconds(lambda: compute("ranking", "evidence")),
+                seconds(rank_metrics),
+                seconds(all_metrics),
                 seconds(lambda: oracle.evaluate(run)),
             ]
             for _ in range(ROUNDS)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import secrets
 from contextlib import suppress
 from pathlib import Path
@@ -24,7 +23,6 @@ FILE = "ragviz.db"
 NOTE = "ragviz.db.json"
 RESTORING = "ragviz-restore-"
 """How a folder in the home begins that holds what is being restored: its database is moved out of it last."""
-_HEADER = 100
 _log = logging.getLogger("ragviz")
 
 
@@ -42,7 +40,6 @@ def examine(home: Path) -> None:
                 f"{home} is being restored, or that was interrupted: wait for its end, or run `ragviz restore` again."
             )
         return
-    _refuse_cut(file)
     noted = _noted(home)
     if noted == _identity(home):
         return
@@ -106,23 +103,6 @@ def _noted(home: Path) -> dict[str, Any] | None:
     except (OSError, ValueError):
         return None
     return noted if isinstance(noted, dict) and noted.keys() == {"path", "inode"} else None
-
-
-def _refuse_cut(file: Path) -> None:
-    """Compare the size of a SQLite file with the number of pages that its header tells, where no log adds to it."""
-    with suppress(OSError), file.open("rb") as opened:  # SQLite says why it cannot be opened
-        header = opened.read(_HEADER)
-        size = os.fstat(opened.fileno()).st_size
-        if len(header) < _HEADER or not header.startswith(b"SQLite format 3\0") or _log_size(file):
-            return
-        page = int.from_bytes(header[16:18], "big")
-        expected = int.from_bytes(header[28:32], "big") * (65_536 if page == 1 else page)
-        counted = header[24:28] == header[92:96]  # else the number of pages is not maintained
-        if counted and size < expected:
-            raise StorageError(
-                f"The database {file} was cut: it has {size:,} bytes instead of {expected:,}. Restore a backup with "
-                "`ragviz restore FILE --replace`, or copy the original again."
-            )
 
 
 def _log_size(file: Path) -> int:

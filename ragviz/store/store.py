@@ -227,8 +227,11 @@ def _revision_of(connection: Connection) -> str | None:
 
 
 def sqlite_url(path: Path) -> str:
-    """Return the URL of a SQLite file; it and its folder are created when missing, for this user only."""
+    """Return the URL of a SQLite file; it and its folder are created when missing, for this user only.
+
+    A file that is there is not opened: closing it would end the locks that SQLite holds on it in this process.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     with suppress(OSError):  # SQLite says why it cannot be opened
-        os.close(os.open(path, os.O_CREAT, 0o600))
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL, 0o600))
     return str(sa.URL.create("sqlite", database=str(path)))
