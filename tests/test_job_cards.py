@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from ragviz.core import processes
 from ragviz.ui import job_panel
 from ragviz.workspace import Workspace, open_workspace
 from tests.test_pages import (
@@ -35,6 +37,22 @@ def toasts(app: AppTest) -> str:
 
 
 # Jobs that ended badly
+
+
+def test_an_interrupted_build_stands_before_the_helpers_and_says_where_it_ended(workspace: Workspace) -> None:
+    jobs, corpus_id = workspace.store.jobs, workspace.store.corpora.get("notes").id
+    dead = processes.this_process() | {"started": 1.0}
+    build = {"host": dead["host"], "pid": dead["pid"], "pid_started": dead["started"], "status": "running"}
+    helper = {"host": "elsewhere", "heartbeat": time.time(), "status": "running"}
+    added = [("index", "Build small", {"name": "small"}, build)]
+    added += [("help-index", f"Help {n}", {"index": "x", "share": f"share {n}"}, helper) for n in range(2)]
+    for kind, title, arguments, columns in added:
+        job, _ = jobs.add_once(kind, title, corpus_id, arguments, lambda _: None)
+        jobs.update(job.id, **columns)
+    app = show("index")
+    assert read(each.label for each in app.sidebar.expander) == ":orange[▲] **Build small** interrupted\n1 more job"
+    assert f"Its process on {dead['host']} ended unexpectedly" in read(each.value for each in app.sidebar.caption)
+    assert f"its build was interrupted on {dead['host']}" in read(each.value for each in app.main.markdown)
 
 
 # A second press

@@ -120,6 +120,8 @@ def questions(workspace: Workspace, corpus_id: str) -> list[Question]:
 def home(built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A copy of the built home, for tests that may change it."""
     folder = tmp_path / "home"
+    with closing(sqlite3.connect(built / "ragviz.db")) as connection:  # its log would be a change half made
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     shutil.copytree(built, folder)
     yield from opened(folder, monkeypatch)
 
