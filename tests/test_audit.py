@@ -117,6 +117,7 @@ def test_what_was_done_and_paid_is_told_without_texts_and_keys(tmp_path, monkeyp
     assert [(e.verb, e.noun, e.subject, e.name, dict(e.details)) for e in events(workspace)] == [
         ("change", "prices", "", "", {"prices": {"loopback": [10.0, 20.0]}}),
         ("add", "documents", "", "pumps", {"paths": 1}),
+        ("create", "corpus", "", "pumps", {}),
         ("build", "index", "", "i", {"corpus": "pumps", "job": built.id}),
         ("end", "job", built.id, "Build i", ends[0]),
         ("create", "question set", "", "q", {"corpus": "pumps"}),

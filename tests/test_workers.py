@@ -183,6 +183,31 @@ def test_a_build_that_several_machines_share_and_are_killed_at_is_the_one_of_a_s
         assert rankings(alone) == shared
 
 
+def test_helpers_stop_when_the_process_of_the_build_is_killed(workspace, start_worker, tmp_path, monkeypatch) -> None:
+    with ModelServer(latency=1.5) as server:
+        server.most_texts = 64
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        workspace = Workspace(Settings(_env_file=None, home=tmp_path / "home"))
+        job, _ = queue.submit_once(workspace, index_verbs.build(workspace, rooms(workspace, 6_000), "i", SENTENCES))
+        start_worker("one", "--queues", "embed")
+        end = time.time() + 60
+        while not (helping := [each for each in workspace.store.jobs.active() if each.kind == "help-index"]) or (
+            helping[0].status != "running"
+        ):
+            assert time.time() < end
+            time.sleep(0.05)
+        os.kill(workspace.store.jobs.get(job.id).pid, signal.SIGKILL)
+        assert ended(workspace, helping[0], 10).status == "cancelled"
+        [interrupted] = [each for each in queue.listed(workspace) if each.kind == "index"]
+        assert (interrupted.status, "ended unexpectedly" in interrupted.error) == ("interrupted", True)
+        time.sleep(2)  # what was in flight is answered
+        embedded = server.counts.embedded
+        start_worker("two", "--queues", "embed")
+        time.sleep(5)
+        assert server.counts.embedded == embedded < 6_000
+        assert [each.kind for each in workspace.store.jobs.all()].count("help-index") == 1
+
+
 @pytest.mark.elasticsearch
 def test_a_run_that_several_machines_share_and_one_is_killed_at_is_the_one_of_a_single_machine(
     workspace, start_worker, tmp_path, monkeypatch, elasticsearch_url

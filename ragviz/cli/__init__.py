@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
@@ -137,13 +138,13 @@ def list_jobs(
         with console.bar() as watch:
             job_verbs.perform_again(workspace, resume, watch)
     queue.start_waiting(workspace)
-    listed, places = queue.listed(workspace), queue.places(workspace)
-    rows = [
-        (j.id, j.status, j.host, j.title, queue.progress_words(j, places.get(j.id)), queue.note(workspace, j))
-        for j in listed
+    places = queue.places(workspace)
+    records = [
+        asdict(job) | {"progress": queue.progress_words(job, places.get(job.id)), "note": queue.note(workspace, job)}
+        for job in queue.listed(workspace)
     ]
-    columns = ("job", "status", "machine", "what", "progress", "note")
-    console.show(listed, as_json, lambda: console.table(columns, rows))
+    columns = {"job": "id", "status": "status", "person": "person", "machine": "host", "what": "title"}
+    console.show_records(records, as_json, columns | {"progress": "progress", "note": "note"})
 
 
 @app.command("worker")

@@ -39,9 +39,9 @@ def share_memory_of_threads() -> None:
         option(ARENAS, 1)
 
 
-def place(home: Path) -> str:
-    """Return a name of this machine and home: of all places that share a store, the one where a job is done."""
-    return f"{socket.gethostname()}:{home}"
+def place(home: Path, host: str = "") -> str:
+    """Return a name of a machine (this one) and a home: of all places that share a store, where a job is done."""
+    return f"{host or socket.gethostname()}:{home}"
 
 
 def start_of(pid: int) -> float:

@@ -12,7 +12,7 @@ class Share:
     """A part of a job that others may help with: an index's chunks to embed, a run's questions to retrieve for.
 
     `subject` is the id of the index or run; `place` is where the job is done that offers it. `facts` are what a helper
-    has to know beside the shards, as JSON can hold it.
+    has to know beside the shards, as JSON can hold it; `pid` is the process there.
     """
 
     id: str

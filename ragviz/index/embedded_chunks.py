@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
@@ -79,7 +80,7 @@ def offered(
     if embedder is None or not workspace.store.is_shared or total < FEWEST * SHARD:
         yield lambda _: None
         return
-    facts = {"config": asdict(info.config), "identity": embedder.identity, "chunks": total}
+    facts = {"config": asdict(info.config), "identity": embedder.identity, "chunks": total, "pid": os.getpid()}
     share = Share(
         new_id(),
         "index",

@@ -8,6 +8,7 @@ the process of a job that ends, a page, `ragviz jobs`, a worker. On PostgreSQL t
 from __future__ import annotations
 
 import json
+import logging
 import os
 import socket
 import subprocess
@@ -27,6 +28,7 @@ from ragviz.core.errors import RagvizError, StorageError, UsageError
 from ragviz.core.job import ACTIVE as ACTIVE
 from ragviz.core.job import Job, NewJob
 from ragviz.core.settings import TYPED
+from ragviz.core.share import Share
 from ragviz.jobs import carrier, turns
 from ragviz.jobs.tasks import HELP, KINDS
 from ragviz.store import database
@@ -39,6 +41,7 @@ SILENCE = 60.0
 """Seconds without a heartbeat after which a job on another machine counts as interrupted."""
 TURN = 0.5
 """Seconds between two checks whether the turn of a waiting job has come."""
+_log = logging.getLogger("ragviz")
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,17 +207,24 @@ def start_waiting(workspace: Workspace, most: int | None = None) -> list[subproc
             workspace.store.jobs.update(job.id, status="failed", error=str(refused), finished=time.time())
         else:
             workspace.store.jobs.note_process(job.id, process.pid, processes.start_of(process.pid))
-            then = partial(_follow, workspace, process) if typed else process.wait  # no zombies while the starter lives
-            threading.Thread(target=then, daemon=True).start()
+            _log.info("Started process %d: %s", process.pid, job.title, extra=about(job))
+            threading.Thread(target=_follow, args=(workspace, process, job, bool(typed)), daemon=True).start()
             started.append(process)
     return started
 
 
-def _follow(workspace: Workspace, process: subprocess.Popen[bytes]) -> None:
-    """Wait for the end of a process that starts no others, and start the next jobs."""
-    process.wait()
-    with suppress(RagvizError):  # whoever looks next starts them
-        start_waiting(workspace)
+def about(job: Job) -> dict[str, str]:
+    """Return whose job it is and what it makes, as a line of the log has them."""
+    return {"person": job.person, "job": job.id, "run": made_by(job, "run")}
+
+
+def _follow(workspace: Workspace, process: subprocess.Popen[bytes], job: Job, starts_next: bool) -> None:
+    """Wait for the end of a process, so that it leaves no zombie; start the next jobs where it does not itself."""
+    status = process.wait()
+    _log.info("Process %d ended with exit status %d: %s", process.pid, status, job.title, extra=about(job))
+    if starts_next:
+        with suppress(RagvizError):  # whoever looks next starts them
+            start_waiting(workspace)
 
 
 def _offer_help(workspace: Workspace) -> None:
@@ -224,13 +234,23 @@ def _offer_help(workspace: Workspace) -> None:
         kind, press = HELP[share.noun], f"{share.id} {here}"
         if share.place == here or KINDS[kind].queue not in workspace.settings.queues.split(","):
             continue
-        if not workspace.store.jobs.with_press(press):
+        if not workspace.store.jobs.with_press(press) and not is_abandoned(workspace.store, share):
             arguments = {share.noun: share.subject, "share": share.id}
             more = _here(workspace) | {"person": share.person}
             title = f"Help with {share.title}"
             workspace.store.jobs.add_once(
                 kind, title, share.corpus_id, arguments, partial(_pressed, press=press), press, **more
             )
+
+
+def is_abandoned(store: Store, share: Share) -> bool:
+    """Return whether the process that offered a share is gone: what is done of it may never be used."""
+    offering = [
+        job
+        for job in store.jobs.active()
+        if job.pid == share.facts.get("pid") and processes.place(Path(job.home), job.host) == share.place
+    ]
+    return not any(refreshed(job).status in ACTIVE for job in offering)
 
 
 def _pressed(seen: Sequence[Job], press: str) -> Job | None:
@@ -268,8 +288,8 @@ def take_over(workspace: Workspace) -> None:
     for job in active:
         if job.host == here:
             note_interrupted(workspace.store, job)
-    if lost(active) is not None:
-        jobs.take(lost, status="queued", **ANYWHERE)
+    if lost(active) is not None and (taken := jobs.take(lost, status="queued", **ANYWHERE)) is not None:
+        _log.info("Taken over from %s, which is silent: %s", taken.host, taken.title, extra=about(taken))
 
 
 def places(workspace: Workspace) -> dict[str, int]:
@@ -376,7 +396,12 @@ def place_words(place: int) -> str:
 
 
 def progress_words(job: Job, place: int | None = None) -> str:
-    """Return how far a job is: its `place` while it waits, its stage until it is known what there is to do."""
+    """Return how far a job is: its `place` while it waits, its stage until it is known what there is to do.
+
+    "" for one that is done: what it found to be made already it has not counted.
+    """
+    if job.status == "done":
+        return ""
     if job.status == "queued":
         return place_words(place) if place is not None else ""
     if job.total is None:

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -118,7 +118,7 @@ def _perform(workspace: Workspace, job_id: str, watch: Progress | None) -> Job:
     first = {"done": 0, "total": None, "unit": "", "message": kind.first}
     if not store.jobs.claim(job_id, error="", **place, **clock, **first):
         raise not_free(store.jobs.get(job_id))
-    logs.of_process(person=job.person, job=job.id, run=made_by(job, "run"))
+    logs.of_process(**queue.about(job))
     _log.info("Started: %s", job.title)
     with _Heartbeat(store, job, watch) as beat, following(beat.stopping):
         try:
@@ -155,7 +155,8 @@ def _record_end(workspace: Workspace, job: Job, beat: _Heartbeat, error: BaseExc
     """
     store = workspace.store
     if beat.deleted or isinstance(error, Deleted):  # the error is a consequence
-        with store.noting(_ended(job, "deleted", paid)):
+        helped_nobody = "share" in job.arguments and paid == Paid()
+        with nullcontext() if helped_nobody else store.noting(_ended(job, "deleted", paid)):
             store.jobs.delete(job.id)
         workspace.log_of(job.id).unlink(missing_ok=True)
         raise Deleted(beat.deleted or str(error)) from error
@@ -217,6 +218,7 @@ class _Heartbeat:
         self._store, self._job_id, self._watch = store, job.id, watch
         self._subjects = KINDS[job.kind].subjects(job)
         self._ids: dict[tuple[Noun, str], str] = {}
+        self._share = str(job.arguments.get("share", ""))
         self.deleted = ""  # the sentence, when something that the job works on was deleted
         self._latest: tuple[int, int | None, str, str] = (0, None, "", KINDS[job.kind].first)
         self.stopping, self._ended = Stopping(), threading.Event()
@@ -272,9 +274,16 @@ class _Heartbeat:
                     stage = self._stage
                     self._store.jobs.update(self._job_id, **self.values(), heartbeat=time.time())
                     written = time.monotonic()
+                    self._stop_helping()
                 self._look()
             except RagvizError as error:  # a store that cannot be reached now may be reachable at the next check
                 _log.warning("Job %s: %s", self._job_id, error)
+
+    def _stop_helping(self) -> None:
+        """Stop when the job is gone that this one helps with: what it pays for now may be of no use."""
+        share = self._store.shares.find(self._share) if self._share else None
+        if share is not None and queue.is_abandoned(self._store, share):
+            self.stopping.drop(0)
 
     def _look(self) -> None:
         """Check whether to stop, in two queries."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Sequence
 
 from ragviz.core import processes
@@ -53,7 +54,7 @@ def retrieve_together(
         for start in range(0, len(unanswered), SHARD)
     ]
     title, place = f"run {run.name}", processes.place(workspace.settings.home)
-    facts = {"questions": total, "budget": budget}
+    facts = {"questions": total, "budget": budget, "pid": os.getpid()}
     share = Share(new_id(), "run", run.id, run.corpus_id, title, workspace.person.name, place, facts)
     workspace.store.shares.offer(share, bodies)
     try:

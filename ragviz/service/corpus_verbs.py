@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from ragviz.core.document import Corpus
@@ -32,6 +33,14 @@ def create(workspace: Workspace, name: str) -> Corpus:
 @verb("editor", "add to a corpus")
 def ensure(workspace: Workspace, name: str) -> Corpus:
     """Return the corpus of this name, created when there is none."""
+    return _ensured(workspace, name)
+
+
+def _ensured(workspace: Workspace, name: str) -> Corpus:
+    """Return the corpus of this name; one that has to be created leaves an event of its own."""
+    with suppress(UsageError):  # another process has created it meanwhile, or `ensure` says what is wrong
+        if workspace.store.corpora.find(name) is None:
+            create(workspace, name)
     return workspace.store.corpora.ensure(name)
 
 
@@ -54,7 +63,7 @@ def add_documents(
 
     """
     files = corpora.files_under(paths)
-    corpus = workspace.store.corpora.ensure(name)
+    corpus = _ensured(workspace, name)
     with staleness.refreshing(workspace.store, corpus, workspace.person.name) as refreshed:
         outcomes = corpora.add_files(workspace, corpus, files, replace=replace, password=password, progress=progress)
     return corpus, outcomes, refreshed
