@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
+import unicodedata
 from collections.abc import Iterable, Mapping
 from ipaddress import ip_address
 from pathlib import Path
@@ -50,8 +52,9 @@ class Access(BaseModel):
     def person(self, claims: Mapping[str, Any]) -> Person | None:
         """Return the person of an identity token, None when nobody with these claims may do anything.
 
-        An address that the provider calls unverified counts as none. What has an @ is compared with the address alone,
-        all else with the groups alone, so that no group can be called like a person.
+        An address counts as none where `email_verified` is there and says anything but true. What has an @ is compared
+        with the address alone, all else with the groups alone, so that no group can be called like a person. Whoever
+        has groups and no address is called "sub:" and the subject, which is nobody's address.
 
         >>> access = Access(viewers=["@a.org"], editors=["rag"], admins=["root@a.org"], claim="groups")
         >>> access.person({"email": "Ann@A.org"}), access.person({"email": "b@b.org", "groups": ["@a.org"]})
@@ -59,16 +62,18 @@ class Access(BaseModel):
         >>> access.person({"sub": "7", "groups": "rag"}).role, access.person({"email": "root@a.org"}).role
         ('editor', 'admin')
         """
-        address = str(claims.get("email") or "").strip().lower()
-        if "@" not in address or str(claims.get("email_verified", True)).lower() == "false":
+        verified = claims.get("email_verified", True)
+        address = _name(claims.get("email")) if verified is True or verified == "true" else ""
+        if "@" not in address:
             address = ""
         groups = {group.lower() for group in _values(claims, self.claim) if "@" not in group}
         marks = groups | ({address, address[address.rindex("@") :]} if address else set())
-        return self._of(address or str(claims.get("sub") or ""), marks)
+        subject = str(claims.get("sub") or "")
+        return self._of(address or (f"sub:{subject}" if _name(subject) and "@" not in subject else ""), marks)
 
     def by_proxy(self, name: str) -> Person | None:
         """Return the person whom a proxy names in its header: an address, or a name without @."""
-        name = name.strip().lower()
+        name = _name(name)
         return self._of(name, {name, name[name.rindex("@") :]} if "@" in name else {name})
 
     def _of(self, name: str, marks: Iterable[str]) -> Person | None:
@@ -83,6 +88,17 @@ class Access(BaseModel):
         except ValueError:
             return False
         return any(peer in network for network in self.proxies)
+
+
+def _name(given: object) -> str:
+    r"""Return a name or an address in lower case, "" for what is none: two @, a comma, a space, look-alike characters.
+
+    >>> _name("Ann@A.org"), _name("a@b@c"), _name("a,b"), _name("\u212aim"), _name(None)
+    ('ann@a.org', '', '', '', '')
+    """
+    if not isinstance(given, str) or not re.fullmatch(r"[^@,\s]+(@[^@,\s]+)?", given):
+        return ""
+    return given.lower() if given.isprintable() and unicodedata.is_normalized("NFKC", given) else ""
 
 
 def _values(claims: Mapping[str, Any], claim: str) -> list[str]:

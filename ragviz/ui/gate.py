@@ -67,7 +67,7 @@ class Gate:
 
     async def _request(self, scope: Scope, receive: Receive, send: Send, allowed: Access, who: SignedIn | None) -> None:
         path = scope["path"].removeprefix(_base())
-        if path == "/auth/logout" and who is not None and who.key:
+        if path == "/auth/logout" and who is not None and who.keys:
             await self._end(who)
         if path in OPEN:
             await self._app(scope, receive, send)
@@ -112,7 +112,10 @@ class Gate:
     def _who(self, scope: Scope, allowed: Access) -> SignedIn | str | None:
         """Return who sent a request, None when it does not say; or why it is refused: a header from no proxy."""
         headers = {name.lower(): value.decode("latin-1") for name, value in scope["headers"]}
-        named = headers.get(allowed.header.lower().encode(), "") if allowed.header else ""
+        header = allowed.header.lower().encode()
+        if header and sum(name.lower() == header for name, _ in scope["headers"]) > 1:
+            return f"The header {allowed.header} may be in a request once."
+        named = headers.get(header, "") if header else ""
         if named and not allowed.trusts((scope.get("client") or ("",))[0]):
             return f"The header {allowed.header} is believed of the listed proxies alone."
         if named:
@@ -122,18 +125,18 @@ class Gate:
     async def _holds(self, who: SignedIn) -> bool:
         """Return whether a sign-in has not ended: by time, or because somebody signed out, here or elsewhere."""
         now = time.time()
-        if who.key in self._ended or who.until <= now:
+        if not self._ended.keys().isdisjoint(who.keys) or who.until <= now:
             return False
-        if who.key and now - self._seen.get(who.key, 0) > _LOOKED_AT:
-            if await asyncio.to_thread(lambda: _signed_out().held([who.key])):
-                self._ended[who.key] = now
+        if any(now - self._seen.get(key, 0) > _LOOKED_AT for key in who.keys):
+            if ended := await asyncio.to_thread(lambda: _signed_out().held(who.keys)):
+                self._ended.update(dict.fromkeys(ended, now))
                 return False
-            self._seen[who.key] = now
+            self._seen.update(dict.fromkeys(who.keys, now))
         return True
 
     async def _end(self, who: SignedIn) -> None:
-        self._ended[who.key] = time.time()
-        await asyncio.to_thread(lambda: _signed_out().put_many({who.key: b"1"}))
+        self._ended.update(dict.fromkeys(who.keys, time.time()))
+        await asyncio.to_thread(lambda: _signed_out().put_many(dict.fromkeys(who.keys, b"1")))
 
 
 async def _or_not(holds: Callable[[], Awaitable[bool]]) -> bool:
@@ -149,7 +152,11 @@ def _signed_out() -> Any:
 
 
 def _of_cookie(header: str, allowed: Access) -> SignedIn | None:
-    """Return the sign-in of Streamlit's cookie; None without one, or for one that is forged, too old, of elsewhere."""
+    """Return the sign-in of Streamlit's cookie; None without one, or for one that is forged, too old, of elsewhere.
+
+    A long one is in parts, `USER_COOKIE_NAME` saying only how many. Each is known by what is signed, since a signature
+    can be spelled in several ways.
+    """
     from streamlit.auth_util import get_cookie_with_chunks, get_origin_from_redirect_uri
     from streamlit.web.server.server_util import get_cookie_secret
     from streamlit.web.server.starlette.starlette_app_utils import decode_signed_value
@@ -160,28 +167,39 @@ def _of_cookie(header: str, allowed: Access) -> SignedIn | None:
     except CookieError:
         return None
     days = allowed.hours / 24
+    parts: dict[str, str] = {}
 
     def one(name: str) -> bytes | None:
-        return decode_signed_value(get_cookie_secret(), name, cookies.get(name, "").encode("latin-1"), days)
+        cookie = cookies.get(name, "")
+        found = decode_signed_value(get_cookie_secret(), name, cookie.encode("latin-1"), days)
+        if found is not None:
+            parts[name] = cookie
+        return found
 
     value = get_cookie_with_chunks(one, USER_COOKIE_NAME)
     if value is None:
         return None
-    claims = json.loads(value)
-    if claims.get("is_logged_in") is not True or claims.get("origin") != get_origin_from_redirect_uri():
+    try:
+        claims = json.loads(value)
+    except ValueError:
         return None
-    signed = cookies[USER_COOKIE_NAME]
-    until = _signed_at(signed) + 3600 * allowed.hours
-    return SignedIn(claims, "", hashlib.sha256(signed.encode()).hexdigest(), until)
+    if not isinstance(claims, dict) or claims.get("is_logged_in") is not True:
+        return None
+    if claims.get("origin") != get_origin_from_redirect_uri():
+        return None
+    until = min(_signed_at(name, cookie) for name, cookie in parts.items()) + 3600 * allowed.hours
+    if len(parts) > 1:
+        del parts[USER_COOKIE_NAME]
+    signed = [cookie.rpartition(".")[0].encode("latin-1") for cookie in parts.values()]
+    return SignedIn(claims, "", tuple(hashlib.sha256(each).hexdigest() for each in signed), until)
 
 
-def _signed_at(value: str) -> float:
+def _signed_at(name: str, value: str) -> float:
     """Return when a cookie was signed, in seconds since 1970."""
     from itsdangerous import URLSafeTimedSerializer
     from streamlit.web.server.server_util import get_cookie_secret
-    from streamlit.web.server.starlette.starlette_server_config import USER_COOKIE_NAME
 
-    serializer = URLSafeTimedSerializer(get_cookie_secret(), salt=USER_COOKIE_NAME)
+    serializer = URLSafeTimedSerializer(get_cookie_secret(), salt=name)
     return float(serializer.loads(value, return_timestamp=True)[1].timestamp())
 
 

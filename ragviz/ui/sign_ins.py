@@ -25,8 +25,8 @@ class SignedIn:
 
     claims: Mapping[str, Any]
     name: str = ""
-    key: str = ""
-    """Of a sign-in by cookie, by which it is ended."""
+    keys: tuple[str, ...] = ()
+    """Of a sign-in by cookie, one for each part of it, by which it is ended."""
     until: float = float("inf")
 
 
