@@ -34,6 +34,7 @@ class Workspace:
         self.person = person or Person(settings.person)
         self.typed: Mapping[str, str] = {}
         self.opened_in = Path.cwd()
+        self.calls_functions = False  # of `module:function`: only in a person's own process, never for a submitted job
         self.paid = Paid()  # what calls of models cost that were recorded here
         self._paying = threading.Lock()
         self._clients: dict[str, ModelClient] = {}

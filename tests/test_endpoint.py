@@ -62,8 +62,8 @@ def test_a_reply_is_read_in_each_form(system: SystemServer, stream: str) -> None
 
 
 def test_a_token_is_sent_and_never_shown(system: SystemServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("BOT_TOKEN", TOKEN)
-    made = target(system, headers={"Authorization": "Bearer ${BOT_TOKEN}"})
+    monkeypatch.setenv("TARGET_TOKEN", TOKEN)
+    made = target(system, headers={"Authorization": "Bearer ${TARGET_TOKEN}"})
     system.script += [
         "ok",
         (500, json.dumps({"error": f"bad {TOKEN}"})),
@@ -72,13 +72,16 @@ def test_a_token_is_sent_and_never_shown(system: SystemServer, monkeypatch: pyte
     ]
     all_tested = [endpoint.test(made, QUESTION) for _ in range(4)]
     assert system.seen[0]["Authorization"] == f"Bearer {TOKEN}"
-    assert "Bearer ${BOT_TOKEN}" in all_tested[0].request
+    assert "Bearer ${TARGET_TOKEN}" in all_tested[0].request
     assert TOKEN not in repr((made, all_tested))
     assert "HTTP 500 (bad ••••)" in all_tested[1].item.error
-    assert "what BOT_TOKEN holds" in all_tested[2].item.error
+    assert "what TARGET_TOKEN holds" in all_tested[2].item.error
     assert "finds nothing in its reply, which has a" in all_tested[3].item.error
-    monkeypatch.delenv("BOT_TOKEN")
-    with pytest.raises(UsageError, match="BOT_TOKEN, which is not set"):
+    for others in ({"headers": {"X-Id": "${RAGVIZ_DATABASE_URL}"}}, {"url": f"{system.url}?x=${{PATH}}"}):
+        with pytest.raises(UsageError, match="only those whose names begin with TARGET_ are sent"):
+            target(system, **others)
+    monkeypatch.delenv("TARGET_TOKEN")
+    with pytest.raises(UsageError, match="TARGET_TOKEN, which is not set"):
         endpoint.test(made, QUESTION)
 
 
@@ -204,7 +207,7 @@ def test_presets_read_the_documented_replies(system: SystemServer, name: str, mo
     reply, passages = REPLIES[name]
     system.answers = lambda body: reply
     for variable in ("OPENAI", "DIFY", "RAGFLOW", "FLOWISE", "ANYTHINGLLM"):
-        monkeypatch.setenv(f"{variable}_API_KEY", TOKEN)
+        monkeypatch.setenv(f"TARGET_{variable}_API_KEY", TOKEN)
     item = endpoint.test(of_choices(name, {**PRESETS[name].choices, "url": system.url}), QUESTION).item
     assert (item.error, item.answer, item.contexts) == ("", "A", passages)
     assert json.dumps(QUESTION.text) in json.dumps(system.bodies[0])
@@ -217,8 +220,8 @@ def test_targets_are_added_tried_listed_and_deleted(
     tmp_path: Path,
 ) -> None:
     monkeypatch.setenv("RAGVIZ_HOME", str(tmp_path))
-    monkeypatch.setenv("BOT_TOKEN", TOKEN)
-    given = ["--url", system.url, "--header", "X-Api-Key: ${BOT_TOKEN}", "--contexts", "sources[].text"]
+    monkeypatch.setenv("TARGET_TOKEN", TOKEN)
+    given = ["--url", system.url, "--header", "X-Api-Key: ${TARGET_TOKEN}", "--contexts", "sources[].text"]
     code, printed, _ = command_line("targets", "add", "bot", *given)
     assert (code, "ragviz targets test 'bot'" in printed) == (0, True)
     code, printed, _ = command_line("targets", "test", "bot", "--question", "When?")
@@ -229,7 +232,7 @@ def test_targets_are_added_tried_listed_and_deleted(
     code, printed, said = command_line("targets", "test", "bot", "--json")
     assert (code, "HTTP 503 (••••)" in said, json.loads(printed)["item"]["answer"]) == (1, True, None)
     [listed] = json.loads(command_line("targets", "list", "--json")[1])
-    assert (listed["name"], listed["headers"]) == ("bot", {"X-Api-Key": "${BOT_TOKEN}"})
+    assert (listed["name"], listed["headers"]) == ("bot", {"X-Api-Key": "${TARGET_TOKEN}"})
     assert "There is already a target called 'bot'" in command_line("targets", "add", "bot", *given)[2]
     assert command_line("targets", "delete", "bot", "--yes")[0] == 0
     code, _, said = command_line("targets", "test", "bot")

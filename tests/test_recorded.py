@@ -17,7 +17,7 @@ import pytest
 
 import ragviz
 from ragviz.core.document import Span
-from ragviz.core.errors import Cancelled, ServiceError, UsageError
+from ragviz.core.errors import Cancelled, NotFoundError, ServiceError, UsageError
 from ragviz.core.question import Question
 from ragviz.core.question_set import QuestionSet
 from ragviz.core.settings import Settings
@@ -126,6 +126,26 @@ def test_what_failed_is_kept_with_its_reason_and_asked_again(
     assert workspace.store.runs.find("gone") is None
 
 
+def test_a_submitted_job_asks_its_target_whatever_it_is_called_by_now_and_calls_no_function(
+    workspace: Workspace,
+) -> None:
+    question_set = questions_in(workspace, 1)
+    with SystemServer(told) as server:
+        given = {"url": server.url, "body": BODY}
+        target_verbs.add(workspace, "bot", given)
+        new = target_verbs.record(workspace, "bot", question_set, "live", {})
+        target_verbs.add(workspace, "renamed", given, replaces="bot")
+        worker.perform_new(workspace, new)
+        assert (dict(server.paid), answers(workspace, "live")["q0"][0]) == ({"q0": 1}, "answered")
+    with pytest.raises(UsageError, match="leave out the colon"):
+        target_verbs.add(workspace, "subprocess:getoutput", given)
+    target_verbs.delete(workspace, "renamed")
+    for gone in (new.arguments["target"], "subprocess:getoutput"):
+        arguments = {**new.arguments, "target": gone, "name": "gone"}
+        with pytest.raises(NotFoundError, match=f"There is no target called '{gone}'"):
+            worker.perform_new(workspace, replace(new, arguments=arguments, event=None))
+
+
 def test_repeats_tell_how_far_a_system_disagrees_with_itself(workspace: Workspace) -> None:
     """By hand: q0 says "p b", "P b", "p c": F1 1, 0.5, 0.5; its contexts {x}, {x}, {x, y}: 1, 0.5, 0.5; q1 is equal."""
     question_set = questions_in(workspace, 2)
@@ -219,6 +239,7 @@ def test_what_a_function_raises_is_the_reason(workspace: Workspace) -> None:
     )
     with pytest.raises(UsageError, match="A int cannot be asked"):
         Called(3)
+    workspace.calls_functions = True
     with pytest.raises(UsageError, match="'no:such' cannot be called"):
         recorded.system_of(workspace, "no:such")
     assert json.dumps(Called(later).identity) == '{"callable": "tests.test_recorded:later"}'

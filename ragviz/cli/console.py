@@ -31,10 +31,12 @@ if TYPE_CHECKING:
 
 
 def open_workspace() -> Workspace:
-    """Open what the environment configures."""
+    """Open what the environment configures, for the person whose process this is."""
     from ragviz import workspace
 
-    return workspace.open_workspace()
+    opened = workspace.open_workspace()
+    opened.calls_functions = True
+    return opened
 
 
 def group(explanation: str) -> typer.Typer:

@@ -31,7 +31,7 @@ def targets_add(
 ) -> None:
     """Add a running system: where it is, what it is sent, and where in its replies the parts are.
 
-    Secrets stay in the environment: --header 'Authorization: Bearer ${TOKEN}' sends what TOKEN holds.
+    Secrets stay in the environment: --header 'Authorization: Bearer ${TARGET_TOKEN}' sends what TARGET_TOKEN holds.
     """
     made = target_verbs.add(console.open_workspace(), name, choices, preset)
     next_step = f"Target '{made.name}' is stored. Next: ragviz targets test '{made.name}' --question '…'"

@@ -14,7 +14,7 @@ EXPRESSION = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """An endpoint, without secrets: `${NAME}` in its address and headers stands for a variable of the environment.
+    """An endpoint, without secrets: `${TARGET_NAME}` in its address and headers is that variable of the environment.
 
     `body` is JSON, in which `{{question}}`, `{{history}}` and `{{id}}` are those of the question that is asked. The
     parts of a reply are found by JMESPath, "" for one that it does not have; of a stream, in each of its events: texts
@@ -25,8 +25,8 @@ class Endpoint:
     url: str = choice(
         "",
         "Address (URL)",
-        "Where it is asked, with http:// or https://. {{question}} may stand in it; ${NAME} is a variable of the "
-        "environment.",
+        "Where it is asked, with http:// or https://. {{question}} may stand in it; ${TARGET_NAME} is that "
+        "variable of the environment.",
         "target",
         high=2_000,
     )
@@ -40,7 +40,7 @@ class Endpoint:
     headers: Mapping[str, str] = choice(
         {},
         "Headers",
-        "Sent with each question. ${NAME} is read from the environment when it is sent, and never stored or shown.",
+        "Sent with each question. ${TARGET_NAME} is read from the environment as it is sent, and never stored or shown.",
         "target",
         separator=":",
     )
@@ -118,7 +118,7 @@ PRESETS: Mapping[str, Preset] = {
         "Chat completions, of OpenAI and all who speak alike; such a reply does not say what was read.",
         {
             "url": "https://api.openai.com/v1/chat/completions",
-            "headers": {"Authorization": "Bearer ${OPENAI_API_KEY}"},
+            "headers": {"Authorization": "Bearer ${TARGET_OPENAI_API_KEY}"},
             "body": f'{{"model": "gpt-4o-mini", {_MESSAGES}}}',
             "answer": "choices[0].message.content",
             **_USAGE,
@@ -128,7 +128,7 @@ PRESETS: Mapping[str, Preset] = {
         "A chat application of Dify, with citations turned on.",
         {
             "url": "https://api.dify.ai/v1/chat-messages",
-            "headers": {"Authorization": "Bearer ${DIFY_API_KEY}"},
+            "headers": {"Authorization": "Bearer ${TARGET_DIFY_API_KEY}"},
             "body": '{"inputs": {}, "query": "{{question}}", "response_mode": "blocking", "user": "ragviz"}',
             "answer": "answer",
             "contexts": "metadata.retriever_resources[].content",
@@ -143,7 +143,7 @@ PRESETS: Mapping[str, Preset] = {
         "A chat assistant of RAGFlow, by its OpenAI-compatible address, with references.",
         {
             "url": "http://localhost:9380/api/v1/chats_openai/CHAT_ID/chat/completions",
-            "headers": {"Authorization": "Bearer ${RAGFLOW_API_KEY}"},
+            "headers": {"Authorization": "Bearer ${TARGET_RAGFLOW_API_KEY}"},
             "body": f'{{"model": "model", "stream": false, "extra_body": {{"reference": true}}, {_MESSAGES}}}',
             "answer": "choices[0].message.content",
             "contexts": f"{_RAGFLOW}.content",
@@ -157,7 +157,7 @@ PRESETS: Mapping[str, Preset] = {
         "A chatflow of Flowise that returns its source documents.",
         {
             "url": "http://localhost:3000/api/v1/prediction/FLOW_ID",
-            "headers": {"Authorization": "Bearer ${FLOWISE_API_KEY}"},
+            "headers": {"Authorization": "Bearer ${TARGET_FLOWISE_API_KEY}"},
             "body": '{"question": "{{question}}", "streaming": false}',
             "answer": "text",
             "contexts": "sourceDocuments[].pageContent",
@@ -168,7 +168,7 @@ PRESETS: Mapping[str, Preset] = {
         "A workspace of AnythingLLM, which answers from its documents.",
         {
             "url": "http://localhost:3001/api/v1/workspace/WORKSPACE/chat",
-            "headers": {"Authorization": "Bearer ${ANYTHINGLLM_API_KEY}"},
+            "headers": {"Authorization": "Bearer ${TARGET_ANYTHINGLLM_API_KEY}"},
             "body": '{"message": "{{question}}", "mode": "query"}',
             "answer": "textResponse",
             "contexts": "sources[].text",

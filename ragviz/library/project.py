@@ -223,7 +223,7 @@ class Project(Shown):
         """Store a running system that is asked over HTTP, as `ragviz targets add` does; one that is the same stays.
 
         `preset` names a known service ("openai", "dify" …). A header's secret is a variable of the environment:
-        headers={"Authorization": "Bearer ${TOKEN}"}.
+        headers={"Authorization": "Bearer ${TARGET_TOKEN}"}.
 
         Raises:
             UsageError: it cannot be asked; another one is called so.
@@ -448,7 +448,9 @@ def open(home: PathLike | None = None, *, progress: Progress = silent) -> Projec
     """
     from ragviz.workspace import open_workspace
 
-    return Project(open_workspace(None if home is None else Path(home).expanduser()), progress)
+    opened = open_workspace(None if home is None else Path(home).expanduser())
+    opened.calls_functions = True
+    return Project(opened, progress)
 
 
 def _bytes_of(path: Path) -> bytes:

@@ -49,13 +49,14 @@ class System(Protocol):
 
 
 def system_of(workspace: Workspace, target: str) -> System:
-    """Return a stored target by name, or a function by `module:name`.
+    """Return a stored target by name or id; in a person's own process also a function by `module:name`.
 
     Raises:
         UsageError: it cannot be asked, or imported; NotFoundError: no target is called so.
 
     """
-    if (stored := workspace.store.targets.find(target)) is None and ":" in target:
+    stored = workspace.store.targets.find(target)
+    if stored is None and ":" in target and workspace.calls_functions:
         return Called(callables.loaded(target), target)
     return Asker(stored or workspace.store.targets.get(target), workspace.settings.ca_file)
 

@@ -49,9 +49,10 @@ def add(workspace: Workspace, name: str, given: Mapping[str, Any], preset: str =
 
     """
     made = described(name, given, preset)
+    [replaced_id] = workspace.store.ids_of([("target", replaces)])
     if replaces:
         workspace.store.targets.delete(replaces)
-    return workspace.store.targets.add(made)
+    return workspace.store.targets.add(made, replaced_id or "")
 
 
 @verb("editor", "try a target")
@@ -97,7 +98,7 @@ def record(
 ) -> NewJob:
     """Ask a target the questions of a set as the run `name`, or those of them that failed or are missing there.
 
-    `given` are the choices of `asking`; `target` is a stored one, or `module:function`.
+    `given` are the choices of `asking`; `target` is a stored one, or `module:function` in a person's own process.
 
     Raises:
         UsageError: as `asking`; there is no such target; the run has no name.
@@ -109,8 +110,9 @@ def record(
     if not 1 <= repeats <= MOST_REPEATS:
         raise UsageError(f"Repeats are from 1 to {MOST_REPEATS}: {repeats} is not.")
     recorded.system_of(workspace, target)
+    [target_id] = workspace.store.ids_of([("target", target)])
     arguments: dict[str, Any] = {
-        "target": target,
+        "target": target_id or target,
         "questions": question_set.name,
         "name": name,
         "config": asdict(config),

@@ -11,6 +11,7 @@ from sqlalchemy.engine import Row
 
 from ragviz.core.digests import new_id
 from ragviz.core.endpoint_choices import Endpoint
+from ragviz.core.errors import UsageError
 from ragviz.store import schema
 from ragviz.store.database import repeated
 from ragviz.store.transactions import NamedRecords
@@ -24,10 +25,15 @@ class StoredTargets(NamedRecords[Endpoint]):
     def _records(self, rows: Sequence[Row[Any]]) -> list[Endpoint]:
         return [row.endpoint for row in rows]
 
-    def add(self, endpoint: Endpoint) -> Endpoint:
-        """Store a target; UsageError when its name is blank or taken."""
+    def add(self, endpoint: Endpoint, target_id: str = "") -> Endpoint:
+        """Store a target, with the id of one that it replaces; UsageError when its name is blank, taken or has a ':'.
+
+        A name with ':' reads as a function.
+        """
+        if ":" in endpoint.name:
+            raise UsageError(f"'{endpoint.name[:40]}' cannot be a target's name: leave out the colon.")
         endpoint = replace(endpoint, name=self.free_name(endpoint.name))
-        self._insert({"id": new_id(), "name": endpoint.name, "created": time.time(), "endpoint": endpoint})
+        self._insert({"id": target_id or new_id(), "name": endpoint.name, "created": time.time(), "endpoint": endpoint})
         return endpoint
 
     @repeated

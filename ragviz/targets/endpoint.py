@@ -41,7 +41,7 @@ EXPRESSIONS = (
 NEXT_STEP = {
     300: "Redirects are not followed with a question or a token: set --url to the new address.",
     400: "Check the body and the address of the target.",
-    **dict.fromkeys((401, 403), "Give a header: 'Authorization: Bearer ${TOKEN}'."),
+    **dict.fromkeys((401, 403), "Give a header: 'Authorization: Bearer ${TARGET_TOKEN}'."),
     404: "Check the path of --url.",
     429: "Ask fewer at a time (--concurrency), or set --per-minute.",
     500: "See the server's log, then ask again.",
@@ -52,6 +52,8 @@ SHORTEST_SECRET = 4
 SHOWN_PARTS = 12
 """Parts of a reply that an error names."""
 
+VARIABLES = "TARGET_"
+"""How the variables begin that a target may send: who may change a target must not read others, as ragviz's own."""
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _PLACE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 _PLACES = frozenset({"question", "history", "id"})
@@ -123,8 +125,13 @@ def check(endpoint: Endpoint) -> None:
         if _SECRET.search(header) and not _VARIABLE.search(value):
             raise UsageError(
                 f"The value of the header {header} would be stored: put it into a variable of the environment, and "
-                f"write '{header}: ${{NAME}}', with Bearer before it where the server wants that."
+                f"write '{header}: ${{{VARIABLES}NAME}}', with Bearer before it where the server wants that."
             )
+    if others := [each for each in _variables(endpoint) if not each.startswith(VARIABLES)]:
+        raise UsageError(
+            f"{name} names the variable {others[0]}: only those whose names begin with {VARIABLES} are sent. Set "
+            f"{VARIABLES}{others[0]} where ragviz is started, and write ${{{VARIABLES}{others[0]}}}."
+        )
     sent = endpoint.url if endpoint.method == "GET" else endpoint.url + json.dumps(_template(endpoint))
     places = set(_PLACE.findall(sent))
     if places - _PLACES or "question" not in places:
@@ -138,6 +145,10 @@ def check(endpoint: Endpoint) -> None:
             raise UsageError(f"{name}: --{choice.replace('_', '-')} is no JMESPath expression ({words}).") from None
 
 
+def _variables(endpoint: Endpoint) -> list[str]:
+    return _VARIABLE.findall(" ".join([endpoint.url, *endpoint.headers.values()]))
+
+
 def _check_address(url: str, name: str) -> None:
     bare = _VARIABLE.sub("x", url)
     if not addresses.is_usable(bare) or addresses.is_ambiguous(url):
@@ -146,7 +157,9 @@ def _check_address(url: str, name: str) -> None:
     pairs = (pair.partition("=") for pair in parts.query.split("&"))
     plain = [parts.password or "", *(value for key, _, value in pairs if _SECRET.search(key))]
     if any(each not in ("", "x") for each in plain):
-        raise UsageError(f"{name} has a secret in its address, which would be stored: write ${{NAME}} in its place.")
+        raise UsageError(
+            f"{name} has a secret in its address, which would be stored: write ${{{VARIABLES}NAME}} in its place."
+        )
 
 
 def _template(endpoint: Endpoint) -> Any:
@@ -206,7 +219,7 @@ class Asker:
         self.identity: Mapping[str, Any] = {
             name: value for name, value in chosen.items() if value != fields[name].default
         }
-        named = _VARIABLE.findall(" ".join([endpoint.url, *endpoint.headers.values()]))
+        named = _variables(endpoint)
         self._variables = {name: os.environ.get(name, "") for name in named}
         if missing := [name for name, value in self._variables.items() if not value]:
             raise UsageError(

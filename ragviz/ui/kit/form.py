@@ -68,7 +68,7 @@ def _pairs(field: Field, value: Mapping[str, str], suffix: str | None) -> dict[s
     sign = f"{field.separator} "
     text: str = st.text_area(
         field.label, "\n".join(f"{name}{sign}{each}" for name, each in value.items()), help=field.help or None,
-        key=f"{field.name}-{suffix}", placeholder=f"Authorization{sign}Bearer ${{TOKEN}}", height=68,
+        key=f"{field.name}-{suffix}", placeholder=f"Authorization{sign}Bearer ${{TARGET_TOKEN}}", height=68,
     )  # fmt: skip
     pairs = (line.partition(field.separator) for line in text.splitlines() if line.strip())
     return {name.strip(): each.strip() for name, _, each in pairs}
