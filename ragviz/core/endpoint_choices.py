@@ -40,7 +40,7 @@ class Endpoint:
     headers: Mapping[str, str] = choice(
         {},
         "Headers",
-        "Sent with each question. ${TARGET_NAME} is read from the environment as it is sent, and never stored or shown.",
+        "Sent with each question. ${TARGET_NAME} is read from the environment then, and never stored or shown.",
         "target",
         separator=":",
     )
