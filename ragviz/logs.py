@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 from ragviz.core import addresses
 from ragviz.core.settings import Settings
-from ragviz.text.untrusted import without_keys
+from ragviz.text.untrusted import one_line, without_keys
 
 ABOUT = ("person", "job", "run")
 _of_process: dict[str, str] = {}
@@ -66,7 +66,9 @@ def _gather() -> None:
 
 
 class Lines(logging.Formatter):
-    """One line of text or JSON for each event, without keys; a traceback follows the text, and is a field of the JSON.
+    """One line of text or JSON for each event, without keys.
+
+    A traceback follows the text in indented lines, and is a field of the JSON.
 
     What it is about comes from the call (`extra`), the thread or the process, in this order.
     """
@@ -87,7 +89,8 @@ class Lines(logging.Formatter):
             fields = {"time": when, "level": record.levelname, "logger": record.name, "message": message}
             return json.dumps(fields | told | ({"error": error} if error else {}), ensure_ascii=False)
         words = "".join(f" {name}={value}" for name, value in told.items())
-        return f"{when} {record.levelname} {record.name}{words}: {message}" + (f"\n{error}" if error else "")
+        first = one_line(f"{when} {record.levelname} {record.name}{words}: {message}")
+        return "\n  ".join([first, *map(one_line, error.splitlines())])
 
     def without_secrets(self, text: str) -> str:
         """Return a text without keys, and the secrets in addresses."""

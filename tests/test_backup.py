@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
 import time
 import zipfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -254,6 +256,19 @@ def outside(files: dict[str, bytes]) -> None:
     files[archive.LIST] = json.dumps(listed).encode()
 
 
+def with_trigger(files: dict[str, bytes]) -> None:
+    """A database that does something by itself when its jobs are settled."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        data = files["ragviz.db"]
+        connection.deserialize(data[:18] + b"\1\1" + data[20:])  # a file in memory has no write-ahead log
+        connection.execute("CREATE TRIGGER evil AFTER DELETE ON shards BEGIN DELETE FROM corpora; END")
+        connection.commit()
+        files["ragviz.db"] = connection.serialize()
+    listed = json.loads(files[archive.LIST])
+    listed["files"]["ragviz.db"] = [len(files["ragviz.db"]), hashlib.sha256(files["ragviz.db"]).hexdigest()]
+    files[archive.LIST] = json.dumps(listed).encode()
+
+
 def other_content(files: dict[str, bytes]) -> None:
     files["logs/job-1.log"] = b"fake " * 5_000
 
@@ -271,6 +286,13 @@ def other_content(files: dict[str, bytes]) -> None:
         (with_list(format=2), "was written by ragviz .*, a newer version: upgrade ragviz"),
         (with_list(revision="99"), "a newer version: upgrade ragviz"),
         (with_list(files={"ragviz.db": 1}), "backup.json cannot be read"),
+        (with_list(version={}, engine=[]), "backup.json cannot be read: version"),
+        (with_list(format=float("inf")), "backup.json cannot be read"),
+        (with_list(created=1e300), "backup.json cannot be read: created"),
+        (with_list(version="9\x1b[2J\n", revision="99"), r"by ragviz 9\\x1b\[2J\\n, a newer"),
+        (lambda files: files.update({"backup.json": b"[" * 100_000}), "backup.json cannot be read"),
+        (lambda files: files.update({"backup.json": b" " * (archive.LIST_LIMIT + 1)}), "is longer than 64 MB"),
+        (with_trigger, "has a trigger, a view or a virtual table, 'evil'"),
     ],
 )
 def test_a_changed_backup_is_refused_and_nothing_is_written(change, sentence, tmp_path):

@@ -47,7 +47,7 @@ def line(form: str, *, fails: bool = False) -> str:
 def test_a_line_says_when_who_and_about_what_and_no_secret(monkeypatch: pytest.MonkeyPatch):
     logs.of_process(person="Ann", job="j1")
     try:
-        said, text = json.loads(line("json", fails=True)), line("text")
+        said, text = json.loads(line("json", fails=True)), line("text", fails=True)
     finally:
         logs.of_process()
     assert said.pop("error").splitlines()[-1] == "ValueError: refused ••••"
@@ -56,6 +56,9 @@ def test_a_line_says_when_who_and_about_what_and_no_secret(monkeypatch: pytest.M
         "run": "baseline", "message": "asked http://••••@host/v1?•••• with “••••”\nand again",
     }  # fmt: skip
     assert text.startswith("1970-01-02T00:00:00.250+00:00 WARNING ragviz person=Ann job=j1 run=baseline: asked http://")
+    first, *traceback = text.split("\n")
+    assert first.endswith(r"\nand again")
+    assert all(each.startswith("  ") for each in traceback), "what an error says is no line of the log"
 
 
 def test_what_a_person_does_is_logged(workspace: Workspace, caplog: pytest.LogCaptureFixture):

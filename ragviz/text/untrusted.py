@@ -24,6 +24,18 @@ SHORT = 60
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
+_BREAKS = re.compile("[\0-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+
+
+def one_line(text: str) -> str:
+    r"""Write control characters, line breaks and changes of direction as escapes, so that a text stays one line.
+
+    >>> print(one_line("Ann\nBo\x1b[2J"))
+    Ann\nBo\x1b[2J
+    """
+    return _BREAKS.sub(lambda found: repr(found[0])[1:-1], text)
+
+
 def without_surrogates(text: str) -> str:
     """Replace each lone surrogate, which no tokenizer takes, by one character, so that offsets stay.
 

@@ -15,18 +15,23 @@ import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Annotated, Any
+
+from pydantic import Field, TypeAdapter, ValidationError
 
 from ragviz.core.errors import InputError
 from ragviz.core.stopping import Progress
 from ragviz.store import homes
 from ragviz.store.store import REVISION
+from ragviz.text.untrusted import SHORT, first_fault, one_line, parsed
 
 FORMAT = 1
 """Version of the file; those of a newer one are refused."""
 LIST = "backup.json"
 DATABASES = {"sqlite": homes.FILE, "postgresql": "database.dump"}
 """What the database is called, by its engine."""
+LIST_LIMIT = 64 * 2**20
+"""Bytes of the list at most, that of hundreds of thousands of files: a small zip may hold gigabytes."""
 PIECE = 2**20
 _PLAIN = (".f32", ".dump")
 """Files that hardly become smaller: vectors, and what is compressed already."""
@@ -43,7 +48,8 @@ class Contents:
     revision: str
     """The revision of the database's tables."""
     engine: str
-    created: float
+    created: Annotated[float, Field(ge=0, le=1e11)]
+    """In seconds since 1970."""
     kept: list[str]
     """Names of the indexes whose files are in it."""
     rebuilt: dict[str, str]
@@ -146,21 +152,24 @@ def _contents(file: Path, archive: zipfile.ZipFile) -> Contents:
     names = archive.namelist()
     if LIST not in names:
         raise InputError(f"{file} is no backup of ragviz: it has no {LIST}. Nothing was written.")
+    text = bytearray()
+    too_long = archive.getinfo(LIST).file_size > LIST_LIMIT
+    if too_long or _pieces(file, archive, LIST, LIST_LIMIT, text.extend) > LIST_LIMIT:
+        raise _damaged(file, f"{LIST} is longer than {LIST_LIMIT // 2**20} MB")
     try:
-        listed = json.loads(archive.read(LIST))
-        format_of, version = int(listed["format"]), str(listed["version"])
+        listed = parsed(text.decode())
+        format_of, version = int(listed["format"]), one_line(str(listed["version"])[:SHORT])
         newer = format_of > FORMAT or int(listed["revision"]) > int(REVISION)
-    except (*_BROKEN, TypeError, KeyError, AttributeError) as error:
+    except (ValueError, OverflowError, TypeError, KeyError) as error:
         raise _damaged(file, f"{LIST} cannot be read: {error}") from None
     if newer:
         raise InputError(
             f"{file} was written by ragviz {version}, a newer version: upgrade ragviz. Nothing was written."
         )
     try:
-        contents = Contents(**listed)
-        contents.files = {str(name): (int(size), str(sum_of)) for name, (size, sum_of) in contents.files.items()}
-    except (TypeError, ValueError, AttributeError) as error:
-        raise _damaged(file, f"{LIST} cannot be read: {error}") from None
+        contents = TypeAdapter(Contents).validate_python(listed)
+    except ValidationError as error:
+        raise _damaged(file, f"{LIST} cannot be read: {one_line(first_fault(error))}") from None
     if outside := next((name for name in names if name != LIST and not is_name(name)), None):
         raise _damaged(file, f"it names the file {outside!r}, which no home has")
     if sorted(names) != sorted([*contents.files, LIST]) or DATABASES.get(contents.engine) not in contents.files:

@@ -18,6 +18,7 @@ from ragviz.core.errors import InputError, StorageError, UsageError
 from ragviz.core.stopping import Progress
 from ragviz.store import copies, database, homes
 from ragviz.store.store import refuse_foreign
+from ragviz.text.untrusted import SHORT
 from ragviz.upkeep import archive
 from ragviz.upkeep.archive import Contents
 from ragviz.workspace import Workspace
@@ -102,11 +103,23 @@ def _holds_anything(engine: Engine, aside: Path, *, replace: bool) -> bool:
     return True
 
 
+_FOREIGN = "SELECT name FROM sqlite_master WHERE type NOT IN ('table', 'index') OR sql LIKE 'CREATE VIRTUAL%'"
+"""Query of what a database of ours never has, and what would run by itself when it is used."""
+
+
 def _prepare_file(file: Path, home: Path) -> None:
     """Make an extracted SQLite file that of the home."""
     engine = database.open_engine(_url(file))
-    copies.settle_jobs(engine, home)
+    with database.reading(engine) as connection:
+        foreign = connection.exec_driver_sql(_FOREIGN).scalars().all()
+    if not foreign:
+        copies.settle_jobs(engine, home)
     engine.dispose()
+    if foreign:
+        raise InputError(
+            f"The database of the backup has a trigger, a view or a virtual table, {foreign[0][:SHORT]!r}, and ragviz "
+            "makes none: take another backup. Nothing was written."
+        )
     if reason := copies.damage_of(file):
         raise InputError(f"The database of the backup is damaged ({reason}): take another backup.")
 
