@@ -15,12 +15,13 @@ import pytest
 
 from ragviz.core import processes
 from ragviz.core.configuration import IndexConfig
-from ragviz.core.errors import UsageError
+from ragviz.core.errors import Refused, UsageError
 from ragviz.core.job import Job, NewJob
 from ragviz.core.person import Person
 from ragviz.core.settings import TYPED, Settings
 from ragviz.documents import corpora
 from ragviz.jobs import queue, tasks, turns, worker
+from ragviz.service import job_verbs
 from ragviz.workspace import Workspace
 from tests.conftest import emptied
 from tests.model_server import ModelServer
@@ -152,6 +153,18 @@ def test_a_cancelled_build_leaves_no_half_index_and_can_be_resumed(workspace, bu
     done = wait(workspace, queue.start(workspace, cancelled))
     assert done.status == "done", done.error
     assert workspace.store.indexes.get("i").config == CONFIG
+
+
+def test_a_job_is_resumed_by_its_person_or_by_an_admin_who_pays_then(workspace, monkeypatch):
+    monkeypatch.setattr(queue, "start_waiting", lambda *_: [])
+    job = workspace.store.jobs.add("sample", "of root", "", {}, person="root")
+    queue.cancel(workspace, job)
+    ed, ann, root = (workspace.acting(Person(*who), {}) for who in (("ed", "editor"), ("ann",), ("root", "editor")))
+    for again in (lambda: job_verbs.resume(ed, job), lambda: job_verbs.perform_again(ed, job.id)):
+        with pytest.raises(Refused, match="may not resume a job of root"):
+            again()
+    assert workspace.store.jobs.get(job.id).status == "cancelled"
+    assert [job_verbs.resume(each, job).person for each in (root, ann)] == ["root", "ann"]
 
 
 def uploads(workspace) -> list[Path]:

@@ -153,13 +153,15 @@ def checked_queues(names: Iterable[str]) -> str:
 def start(workspace: Workspace, job: Job) -> Job:
     """Queue a job that is interrupted, failed or cancelled, and start its process when its turn has come.
 
+    It is the job of who resumes it, who pays, and whose settings it gets.
+
     Raises:
         UsageError: the job is done, or another process is doing it.
         StorageError: its log cannot be written; the job has failed, and can be started again.
 
     """
     note_interrupted(workspace.store, workspace.store.jobs.get(job.id))
-    if not workspace.store.jobs.queue(job.id, **place(workspace, job)):
+    if not workspace.store.jobs.queue(job.id, person=workspace.person.name, **place(workspace, job)):
         raise not_free(workspace.store.jobs.get(job.id))
     return _started(workspace, job)
 

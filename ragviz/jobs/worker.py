@@ -54,7 +54,8 @@ def perform(workspace: Workspace, job_id: str, watch: Progress | None = None) ->
     store = workspace.store
     job = store.jobs.get(job_id)
     note_interrupted(store, job)
-    if not store.jobs.queue(job_id, **queue.place(workspace, job, processes.this_process())):
+    place = queue.place(workspace, job, processes.this_process())
+    if not store.jobs.queue(job_id, person=workspace.person.name, **place):
         raise not_free(store.jobs.get(job_id))
     _wait_for_turn(workspace, job_id, watch)
     try:

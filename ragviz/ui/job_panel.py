@@ -234,7 +234,7 @@ def _draw(job: Job, place: int | None = None) -> None:
         share, words = job_words(job, time.time(), _pace(job), place)
         st.progress(share, text=words)
         verb = "Cancelling…" if job.cancel else "Pause" if job.kind in RUNS else "Cancel"
-        off = job.cancel or acting.off("editor" if job.person == cache.workspace().person.name else "admin")
+        off = job.cancel or _off(job)
         if st.button(verb, key=f"cancel-{job.id}", disabled=off, type="tertiary"):
             _act(lambda: job_verbs.cancel(cache.workspace(), job))
 
@@ -242,6 +242,11 @@ def _draw(job: Job, place: int | None = None) -> None:
 def by(job: Job) -> str:
     """Return whose job it is, as markdown after a blank; "" for one's own."""
     return f" :gray[by {plain(job.person)}]" if job.person not in ("", cache.workspace().person.name) else ""
+
+
+def _off(job: Job) -> bool:
+    """Return whether the person may not cancel or resume a job: that of somebody else takes an admin."""
+    return acting.off("editor" if job.person == cache.workspace().person.name else "admin")
 
 
 def _act(act: Callable[[], object]) -> None:
@@ -266,7 +271,7 @@ def _draw_unsuccessful(job: Job) -> None:
             st.caption(f"Log: {plain(str(log))}")
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             if queue.can_resume(job) and st.button(
-                AGAIN[job.status], key=f"resume-{job.id}", type="tertiary", disabled=acting.off()
+                AGAIN[job.status], key=f"resume-{job.id}", type="tertiary", disabled=_off(job)
             ):
                 _act(lambda: _watch(job_verbs.resume(cache.workspace(), job)))
             page = "settings" if "settings page" in job.error or "OPENAI_" in job.error else PAGES.get(job.kind, "")
