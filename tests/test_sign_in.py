@@ -16,6 +16,9 @@ from typing import Any
 import httpx
 import pytest
 from playwright.sync_api import Browser, Page, expect
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ClientState_pb2 import ClientState
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.web.server.starlette.starlette_app_utils import create_signed_value
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
@@ -65,9 +68,9 @@ def cookies(client: httpx.Client) -> dict[str, str]:
     return {"Cookie": "; ".join(f"{name}={value}" for name, value in client.cookies.items())}
 
 
-def socket_of(dashboard: Server, headers: Mapping[str, str]) -> ClientConnection:
+def socket_of(dashboard: Server, headers: Mapping[str, str], *protocols: str) -> ClientConnection:
     address = dashboard.url.replace("http", "ws") + "/_stcore/stream"
-    return connect(address, additional_headers=headers, subprotocols=["streamlit"], origin=dashboard.url)
+    return connect(address, additional_headers=headers, subprotocols=["streamlit", *protocols], origin=dashboard.url)
 
 
 def is_closed(connection: ClientConnection) -> bool:
@@ -80,6 +83,17 @@ def is_closed(connection: ClientConnection) -> bool:
         return closed.rcvd is not None and closed.rcvd.code == 1008
     except TimeoutError:
         return False
+
+
+def session_of(connection: ClientConnection) -> str:
+    """The id of the session in which a page is drawn."""
+    connection.send(BackMsg(rerun_script=ClientState()).SerializeToString())
+    session, drawn = "", False
+    while not drawn:
+        message = ForwardMsg.FromString(connection.recv(timeout=60))
+        session = message.new_session.initialize.session_id or session
+        drawn = message.WhichOneof("type") == "script_finished" and message.script_finished == 0
+    return session
 
 
 PATHS = (
@@ -140,6 +154,20 @@ def test_a_viewer_sends_nothing(dashboard, provider):
         assert (answer.status_code, "is a viewer here" in answer.text) == (403, True)
     with signed_in(dashboard, provider, email="ed@example.org") as client:
         assert "is a viewer here" not in client.put("/_stcore/upload_file/a/b").text
+
+
+def test_a_session_of_another_is_not_taken_over(dashboard, provider):
+    with signed_in(dashboard, provider, email="ed@example.org") as ed, socket_of(dashboard, cookies(ed)) as page:
+        session = session_of(page)
+        path = f"/_stcore/upload_file/{session}/b"
+        assert "another person" not in ed.put(path).text
+        with signed_in(dashboard, provider, email="root@example.org") as root:
+            for answer in (root.put(path), root.delete(path)):
+                assert (answer.status_code, "This session is another person" in answer.text) == (403, True)
+            with pytest.raises(InvalidStatus, match="403"):
+                socket_of(dashboard, cookies(root), "x", session)
+        with socket_of(dashboard, cookies(ed), "x", session):
+            pass
 
 
 def forged(secret: str, **changed: Any) -> str:

@@ -18,9 +18,10 @@ from http.cookies import CookieError, SimpleCookie
 from typing import TYPE_CHECKING, Any
 
 from ragviz.core.errors import RagvizError
+from ragviz.core.person import Person
 from ragviz.core.sign_in import Access
 from ragviz.ui import cache
-from ragviz.ui.sign_ins import TICKET, SignedIn, access, person_of, tickets
+from ragviz.ui.sign_ins import TICKET, SignedIn, access, person_of, sessions, tickets
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -60,6 +61,8 @@ class Gate:
         who = self._who(scope, allowed)
         if isinstance(who, str):
             await _answer(scope, send, 403, who)
+        elif who is not None and _names_session_of_another(scope, person_of(allowed, who)):
+            await _answer(scope, send, 403, "This session is another person's: load the page again.")
         elif scope["type"] == "websocket":
             await self._socket(scope, receive, send, who)
         else:
@@ -145,6 +148,19 @@ async def _or_not(holds: Callable[[], Awaitable[bool]]) -> bool:
         return await holds()
     except RagvizError:
         return False
+
+
+def _names_session_of_another(scope: Scope, person: Person | None) -> bool:
+    """Return whether an upload, in its path, or a socket that comes back, in its protocols, names another's session."""
+    from starlette.datastructures import Headers
+    from streamlit.web.server.starlette.starlette_websocket import _parse_subprotocols
+
+    if scope["type"] == "websocket":
+        session = _parse_subprotocols(Headers(scope=scope))[2] or ""
+    else:
+        path = scope["path"].removeprefix(_base())
+        session = path.split("/")[3] if path.startswith("/_stcore/upload_file/") else ""
+    return person is not None and sessions.get(session, person.name) != person.name
 
 
 def _signed_out() -> Any:

@@ -74,6 +74,8 @@ def home_secrets() -> dict[str, Any] | None:
 
 tickets: dict[str, SignedIn] = {}
 """Of the sockets that are open, by their tickets."""
+sessions: dict[str, str] = {}
+"""Streamlit's sessions, and the names of those whose they are."""
 
 
 def signed_in() -> Person | None:
@@ -84,6 +86,7 @@ def signed_in() -> Person | None:
 
     """
     import streamlit as st
+    from streamlit.runtime.scriptrunner import get_script_run_ctx
 
     allowed = access()
     if allowed is None:
@@ -92,6 +95,8 @@ def signed_in() -> Person | None:
     person = person_of(allowed, held) if held is not None and held.until > time.time() else None
     if person is None:
         raise UsageError("Nobody is signed in here: load the page again.")
+    if context := get_script_run_ctx():
+        sessions.setdefault(context.session_id, person.name)
     return person
 
 
