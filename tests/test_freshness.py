@@ -6,7 +6,6 @@ The oracle is the same page in a session with empty caches. Nothing but that com
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -29,6 +28,7 @@ from tests.test_pages import (
     MARKED,
     built,  # noqa: F401 - a fixture
     checked,
+    copied,
     opened,
     show,
     words,
@@ -128,8 +128,7 @@ CASES: list[tuple[str, dict[str, str], Callable[[Workspace], None]]] = [
 @pytest.fixture(scope="module")
 def told_again(judged: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:  # noqa: F811
     """The home with a second run of the answers."""
-    folder = tmp_path_factory.mktemp("again") / "home"
-    shutil.copytree(judged, folder)
+    folder = copied(judged, tmp_path_factory.mktemp("again") / "home")
     with pytest.MonkeyPatch.context() as patch:
         for _ in opened(folder, patch):
             config = RunConfig("small", "told", "bm25", depth=20, answerer="extractive")
@@ -140,7 +139,7 @@ def told_again(judged: Path, tmp_path_factory: pytest.TempPathFactory) -> Path: 
 @pytest.fixture
 def twice(told_again: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workspace]:
     """Another process' workspace on a copy of it."""
-    shutil.copytree(told_again, tmp_path / "home")
+    copied(told_again, tmp_path / "home")
     for _ in opened(tmp_path / "home", monkeypatch):
         yield open_workspace()
 

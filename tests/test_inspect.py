@@ -8,13 +8,13 @@ import io
 import json
 import os
 import re
-import shutil
 from collections.abc import Iterator
 from dataclasses import astuple, replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 from typer.testing import CliRunner
 
@@ -35,6 +35,7 @@ from tests.model_server import ModelServer
 from tests.test_pages import (  # the home that is built there, and how a page is visited
     built,  # noqa: F401 - a fixture
     checked,
+    copied,
     opened,
     show,
     words,
@@ -47,8 +48,7 @@ HOSTILE = "<img src=x onerror=y> *bold* [a](b) :red[r]"
 @pytest.fixture(scope="module")
 def judged(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:  # noqa: F811
     """The home with a run that answers, one question of which carries verdicts; and one in Chinese."""
-    folder = tmp_path_factory.mktemp("judged") / "home"
-    shutil.copytree(built, folder)
+    folder = copied(built, tmp_path_factory.mktemp("judged") / "home")
     with pytest.MonkeyPatch.context() as patch:
         for _ in opened(folder, patch):
             fill(open_workspace())
@@ -57,9 +57,7 @@ def judged(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:  # no
 
 @pytest.fixture
 def home(judged: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    folder = tmp_path / "home"
-    shutil.copytree(judged, folder)
-    yield from opened(folder, monkeypatch)
+    yield from opened(copied(judged, tmp_path / "home"), monkeypatch)
 
 
 def fill(workspace: Workspace) -> None:
@@ -195,7 +193,7 @@ def server(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]
     with ModelServer() as running_server:
         monkeypatch.setenv("OPENAI_BASE_URL", running_server.url)
         monkeypatch.setenv("RAGVIZ_MODEL", "loopback")
-        cache.machine.clear()
+        cache._opened.clear()
         yield running_server
 
 
@@ -211,6 +209,9 @@ def test_a_typed_key_holds_for_this_server_and_is_never_shown(home: Path, monkey
     next(t for t in app.text_input if t.label == "Model").set_value("other-model")
     next(b for b in app.button if b.label == "Apply").click()
     checked(app.run())
+    opened = cache.machine()
+    st.cache_resource.clear()  # as the socket's message `clear_cache` of any browser does
+    assert cache.machine() is opened
     assert cache.workspace().settings.openai_api_key.get_secret_value() == secret
     assert os.environ["OPENAI_API_KEY"] == "before-before-before", "it is a person's, not the server's"
     everything = words(app) + str([t.value for t in app.text_input]) + str(app.main)
@@ -237,7 +238,7 @@ def test_another_address_never_gets_the_key_of_the_one_before(
         else:
             monkeypatch.delenv("OPENAI_API_KEY", raising=False)
             monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-        cache.machine.clear()
+        cache._opened.clear()
         app = show("settings")
         next(t for t in app.text_input if t.label == "Base URL").set_value("http://127.0.0.1:7/v1")
         next(b for b in app.button if b.label == "Apply").click()

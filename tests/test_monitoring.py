@@ -24,7 +24,7 @@ from ragviz.core.settings import Settings
 from ragviz.jobs import queue
 from ragviz.models.requests import Paid
 from ragviz.service import corpus_verbs
-from ragviz.ui import monitoring
+from ragviz.ui import cache, monitoring
 from ragviz.workspace import Workspace
 from tests.test_browser import free_port, serving
 from tests.test_jobs import submit_files, wait
@@ -139,6 +139,7 @@ def test_health_without_a_database_and_an_address_that_is_taken(tmp_path: Path, 
     monkeypatch.setitem(os.environ, "RAGVIZ_DATABASE_URL", "postgresql+psycopg://me:hunter2@127.0.0.1:9/d")
     with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(UsageError, match="nothing can listen"):
         monitoring.listen(f"127.0.0.1:{taken.getsockname()[1]}")
+    monkeypatch.setattr(cache, "_opened", [])
     server = monitoring.listen("0")
     try:
         status, said = get(f"http://127.0.0.1:{server.server_port}/healthz")

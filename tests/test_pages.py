@@ -30,8 +30,8 @@ from ragviz.jobs import queue, worker
 from ragviz.models.vectors import Vectors
 from ragviz.runs import measurements, running
 from ragviz.store.stored_corpora import StoredIndexes
+from ragviz.ui import cache as page_cache
 from ragviz.ui import frame, question_table, sign_ins
-from ragviz.ui.cache import machine
 from ragviz.ui.kit import acting, figure
 from ragviz.workspace import Workspace, open_workspace
 from tests.model_server import ModelServer
@@ -119,11 +119,13 @@ def questions(workspace: Workspace, corpus_id: str) -> list[Question]:
 @pytest.fixture
 def home(built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A copy of the built home, for tests that may change it."""
-    folder = tmp_path / "home"
-    with closing(sqlite3.connect(built / "ragviz.db")) as connection:  # its log would be a change half made
+    yield from opened(copied(built, tmp_path / "home"), monkeypatch)
+
+
+def copied(home: Path, folder: Path) -> Path:
+    with closing(sqlite3.connect(home / "ragviz.db")) as connection:  # its log would be a change half made
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    shutil.copytree(built, folder)
-    yield from opened(folder, monkeypatch)
+    return shutil.copytree(home, folder)
 
 
 @pytest.fixture
@@ -144,9 +146,9 @@ def opened(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setattr(queue, "start_waiting", lambda _: None)  # jobs wait, and no process is started
     monkeypatch.setattr(manifest_scanner, "scan_component_manifests", installed_components)
     monkeypatch.setattr(figure, "_DRAWING", 0.0)  # no browser draws
-    machine.clear()  # as a server that is started anew; no other cache is cleared for a test
+    page_cache._opened.clear()  # as a server that is started anew; no other cache is cleared for a test
     yield folder
-    machine.clear()
+    page_cache._opened.clear()
 
 
 def show(page: str, **params: str) -> AppTest:
@@ -415,7 +417,7 @@ def test_the_numbers_of_the_page_add_up_and_list_their_questions(home: Path) -> 
 
 def test_settings_never_show_a_key(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-secret-9876")
-    machine.clear()
+    page_cache._opened.clear()
     app = show("settings")
     table = next(d.value for d in app.dataframe if "Variable" in d.value)
     row = table[table["Variable"] == "OPENAI_API_KEY"].iloc[0]
@@ -459,7 +461,7 @@ def test_a_defect_is_an_apology_and_not_a_traceback(home: Path, monkeypatch: pyt
 @pytest.mark.parametrize("page", ["home", "index", "settings", "results"])
 def test_pages_work_while_elasticsearch_is_down(home: Path, page: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ELASTICSEARCH_URL", "http://127.0.0.1:9")
-    machine.clear()
+    page_cache._opened.clear()
     app = show(page)
     if page == "home":
         assert "**Index** does not work" in words(app)

@@ -6,6 +6,7 @@ import gc
 import inspect
 import os
 import sys
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import wraps
@@ -46,12 +47,19 @@ from ragviz.text.former_documents import UNKNOWN
 from ragviz.ui import sign_ins
 from ragviz.workspace import Workspace, open_workspace
 
+_opened: list[Workspace] = []
+_typed: dict[str, dict[str, str]] = {}
+"""Settings by person. Neither is in a cache of Streamlit: any browser can have those cleared."""
+_opening = threading.Lock()
 
-@st.cache_resource(show_spinner=False)
+
 def machine() -> Workspace:
     """Open what the environment configures, once for all sessions of this server."""
-    os.umask(0o077)  # files are readable by this user only
-    return open_workspace()
+    with _opening:
+        if not _opened:
+            os.umask(0o077)  # files are readable by this user only
+            _opened.append(open_workspace())
+        return _opened[0]
 
 
 def workspace() -> Workspace:
@@ -74,17 +82,12 @@ def _of_person(_opened: Workspace, home: str, person: Person, typed: tuple[tuple
     return _opened.acting(person, dict(typed))
 
 
-@st.cache_resource(show_spinner=False)
-def _typed() -> dict[str, dict[str, str]]:
-    return {}
-
-
 def typed_by(person: Person) -> dict[str, str]:
     """Return the settings that a person typed, as values of variables, to be changed in place.
 
     Without a sign-in all who use this server are one person. They live as long as the server.
     """
-    return _typed().setdefault(person.name, {})
+    return _typed.setdefault(person.name, {})
 
 
 class State(NamedTuple):

@@ -14,14 +14,14 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager
-from functools import cached_property
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ragviz import __version__, logs
 from ragviz.core.errors import RagvizError, UsageError
 from ragviz.core.settings import settings
-from ragviz.workspace import Workspace, open_workspace
+from ragviz.ui import cache
+from ragviz.workspace import Workspace
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -119,26 +119,13 @@ def _lines(name: str, kind: str, words: str, values: Iterable[tuple[str, float]]
     yield from (f"{name}{labels} {value}" for labels, value in values)
 
 
-class Watched(ThreadingHTTPServer):
-    """The server of both addresses."""
-
-    daemon_threads = True
-
-    @cached_property
-    def workspace(self) -> Workspace:
-        """What is watched, opened by the first request."""
-        return open_workspace()
-
-
 class _Handler(BaseHTTPRequestHandler):
-    server: Watched
-
     def do_GET(self) -> None:
         try:
             if self.path == "/metrics":
-                self._answer(200, "\n".join([*figures(self.server.workspace), ""]))
+                self._answer(200, "\n".join([*figures(cache.machine()), ""]))
             elif self.path == "/healthz":
-                self.server.workspace.store.check()
+                cache.machine().store.check()
                 self._answer(200, "ok\n")
             else:
                 self._answer(404, "There are /healthz and /metrics.\n")
@@ -157,7 +144,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Say nothing: it is asked every few seconds."""
 
 
-def listen(address: str) -> Watched:
+def listen(address: str) -> ThreadingHTTPServer:
     """Listen at RAGVIZ_METRICS, "host:port" or a port of 127.0.0.1, in a thread.
 
     Raises:
@@ -166,7 +153,7 @@ def listen(address: str) -> Watched:
     """
     host, _, port = address.rpartition(":")
     try:
-        server = Watched((host.strip("[]") or "127.0.0.1", int(port)), _Handler)
+        server = ThreadingHTTPServer((host.strip("[]") or "127.0.0.1", int(port)), _Handler)
     except OSError as error:
         raise UsageError(
             f"RAGVIZ_METRICS is {address!r}, where nothing can listen ({error.strerror}): name a free port of this "

@@ -107,7 +107,7 @@ def test_a_run_through_an_address_with_a_password_keeps_it_nowhere(monkeypatch, 
         monkeypatch.setenv("RAGVIZ_HOME", str(tmp_path))
         monkeypatch.setenv("OPENAI_BASE_URL", address)
         monkeypatch.setenv("RAGVIZ_EMBEDDER", "openai:bags")
-        cache.machine.clear()
+        cache._opened.clear()
         workspace = open_workspace()
         corpus = workspace.store.corpora.add("c")
         corpora.add_file(workspace, corpus, "a.txt", b"The east pump costs 42 euros.")
@@ -131,7 +131,7 @@ def test_a_run_through_an_address_with_a_password_keeps_it_nowhere(monkeypatch, 
         assert SECRET not in capsys.readouterr().out
         for page in ("settings", "home", "index", "results"):
             assert SECRET not in everything(visit(page)), page
-        cache.machine.clear()
+        cache._opened.clear()
 
 
 def plain_client(url: str):
