@@ -37,10 +37,10 @@ def nearest(
         scores = np.matmul(some, vectors.T, out=block[: len(some)])
         if similarity == "l2_norm" and lengths is not None:
             scores -= lengths**2 / 2  # q·v - |v|²/2 falls as the distance grows
-        floors = lower_bounds(scores, depth)
+        margins = (some.shape[1] + 8) * 2.0**-23 * np.maximum(np.linalg.norm(some, axis=1), longest) ** 2
+        floors = (lower_bounds(scores, depth) - margins).astype(np.float32)
         for query, row_scores, floor in zip(some, scores, floors, strict=True):
-            margin = (len(query) + 8) * 2.0**-23 * max(float(np.linalg.norm(query)), longest) ** 2
-            rows = np.flatnonzero(row_scores >= np.float32(floor - margin))
+            rows = np.flatnonzero(row_scores >= floor)
             exact = exact_scores(vectors, rows, query, similarity)
             first = np.argsort(-exact, kind="stable")[:depth]
             yield rows[first], exact[first]

@@ -96,7 +96,7 @@ class Compressed(sa.TypeDecorator[str]):
         """Encode a text."""
         if value is None:
             return None
-        packer = zlib.compressobj(zdict=_NAMES)
+        packer = zlib.compressobj(1, zdict=_NAMES)  # a fourth faster than the default, 4 % larger
         return packer.compress(str(storable(value)).encode()) + packer.flush()
 
     def process_result_value(self, value: bytes | None, dialect: sa.Dialect) -> str | None:
