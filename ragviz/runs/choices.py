@@ -26,7 +26,7 @@ from ragviz.models.vectors import Embedder
 from ragviz.retrieval import rerankers, retrievers, search
 from ragviz.retrieval.reranking import Report
 from ragviz.store.schema import corpus_hash, questions_hash
-from ragviz.targets import answering
+from ragviz.targets import answering, hand_made
 from ragviz.targets.target import Target
 from ragviz.targets.targets import TARGETS, check_models
 from ragviz.workspace import Workspace
@@ -220,7 +220,7 @@ def check_budget(workspace: Workspace, config: RunConfig, budget: float | None) 
     embedders += [workspace.settings.embedder] if compares_vectors(config) else []
     remote = (name.removeprefix(REMOTE) for name in embedders if name.startswith(REMOTE))
     for name in (config.model, config.judge, rerankers.model_of(config.reranker), *remote):
-        if name:
+        if name not in ("", hand_made.NAME):  # what was written by hand costs nothing
             workspace.check_price(name, budget)
 
 
