@@ -127,7 +127,7 @@ def test_what_failed_is_kept_with_its_reason_and_asked_again(
 
 
 def test_a_submitted_job_asks_its_target_whatever_it_is_called_by_now_and_calls_no_function(
-    workspace: Workspace,
+    workspace: Workspace, command_line: Callable[..., CommandResult]
 ) -> None:
     question_set = questions_in(workspace, 1)
     with SystemServer(told) as server:
@@ -144,6 +144,9 @@ def test_a_submitted_job_asks_its_target_whatever_it_is_called_by_now_and_calls_
         arguments = {**new.arguments, "target": gone, "name": "gone"}
         with pytest.raises(NotFoundError, match=f"There is no target called '{gone}'"):
             worker.perform_new(workspace, replace(new, arguments=arguments, event=None))
+    given = ("--target", "tests.test_recorded:later", "--name", "called")
+    assert command_line("runs", "record", "asked", *given)[0] == 0, "in a person's own process"
+    assert answers(workspace, "called")["q0"][0] == "answered"
 
 
 def test_repeats_tell_how_far_a_system_disagrees_with_itself(workspace: Workspace) -> None:
