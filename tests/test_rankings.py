@@ -47,3 +47,19 @@ def test_a_ranking_of_fifty_chunks_takes_less_than_a_kilobyte_and_is_read_as_it_
     packed = [len(row.chunks) + len(row.scores) for row in results]
     assert max(packed) <= 600
     assert (sum(packed) + sum(map(len, blocks))) / QUESTIONS < 1_000
+
+
+def test_chunks_beyond_those_that_two_bytes_number_are_read_as_they_were(store, run_id):
+    ids = [Chunk.make_id(f"{number:032x}", 0, 800) for number in range(1_320 * DEPTH)]
+    scores = tuple(map(float, range(DEPTH, 0, -1)))
+    given = [
+        (
+            n,
+            Question(f"q{n}", "?", "", (), "hand"),
+            Retrieved(f"q{n}", Ranking(tuple(ids[n * DEPTH :][:DEPTH]), scores), ()),
+        )
+        for n in range(1_320)
+    ]
+    for start in range(0, len(given), 256):
+        store.rankings.put(run_id, given[start : start + 256])
+    assert store.rankings.all(run_id) == [result for _, _, result in given]
