@@ -156,7 +156,7 @@ def show(page: str, **params: str) -> AppTest:
     return checked(visit(page, **params))
 
 
-def visit(page: str, **params: str) -> AppTest:
+def visit(page: str, /, **params: str) -> AppTest:
     app = AppTest.from_file(str(ROOT / "frame.py"), default_timeout=60)
     app.session_state["framed"] = False  # as in a session that has seen a page
     app.switch_page(f"pages/{page}.py")

@@ -35,6 +35,7 @@ READ = {  # the parameters that each page reads, beside `corpus` and those of li
     "runs": "find tags sets retrievers fields run",
     "home": "run index",
     "settings": "run set",
+    "audit": "since person verb page",
 }
 LIVE = {
     "corpus": "notes", "index": "small", "set": "asked", "run": "words", "runs": "words,vectors", "k": "3",

@@ -252,7 +252,7 @@ def test_evidence_in_a_text_that_was_replaced_follows_it(url, corpus_id, set_id)
 def test_a_review_on_the_command_line_keeps_what_others_write_meanwhile(url, corpus_id, set_id, monkeypatch):
     from ragviz import cli
     from ragviz.cli import console
-    from ragviz.core.settings import Settings
+    from ragviz.core.person import Person
     from ragviz.questions import authoring
 
     store = open_store(url)
@@ -266,7 +266,7 @@ def test_a_review_on_the_command_line_keeps_what_others_write_meanwhile(url, cor
         store.questions.replace(set_id, replace(questions[0], answer="edited meanwhile"), version_of(questions[0]))
         return questions
 
-    workspace = type("Opened", (), {"store": store, "settings": Settings(person="Ann")})()
+    workspace = type("Opened", (), {"store": store, "person": Person("Ann")})()
     monkeypatch.setattr(console, "open_workspace", lambda: workspace)
     monkeypatch.setattr(StoredQuestions, "all", reading)
     review = ["questions", "review", "set", "a", "b", "--reject", "--reason", "重复"]
