@@ -135,11 +135,12 @@ def _objects(text: str) -> list[dict[str, Any]]:
     """
     decoder = json.JSONDecoder(object_pairs_hook=_unique)
     found: list[dict[str, Any]] = []
+    escapes = "\\u" in text  # only an escape can hold what is not storable
     start = text.find("{")
     while start >= 0:
         try:
             value, end = decoder.raw_decode(text, start)
-            found.append(storable(value) if "\\u" in text else value)  # only an escape can hold what is not storable
+            found.append(storable(value) if escapes else value)
         except json.JSONDecodeError as error:
             end = max(start + 1, error.pos)  # what is nested in a broken object is no reply
             if found and (error.msg.startswith("Unterminated") or not text[error.pos :].strip()):
