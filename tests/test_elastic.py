@@ -372,13 +372,22 @@ def test_what_the_server_refuses_is_said_with_the_next_step(index: ElasticIndex)
             call(*arguments)
         return str(caught.value)
 
-    writer = index.rebuild(8)
-    client.indices.put_settings(index=f"{index.alias}.*", settings={"index.blocks.read_only_allow_delete": True})
-    writer.add(chunks(3), units(3))
+    def filled_to_the_brim() -> None:
+        writer = index.rebuild(8)
+        client.indices.put_settings(index=f"{index.alias}.*", settings={"index.blocks.read_only_allow_delete": True})
+        writer.add(chunks(3), units(3))
+        try:
+            writer.publish(3)
+        finally:
+            writer.abandon()
+
+    def filled_twice() -> None:  # every 30 seconds the node looks at its disk, and takes the block away
+        filled_to_the_brim()
+        filled_to_the_brim()
+
     assert "disk is too full. Free space on it, or raise cluster.routing.allocation.disk.watermark" in told(
-        writer.publish, 3
+        filled_twice
     )
-    writer.abandon()
     limit, index.options["shards"] = "cluster.max_shards_per_node", 2
     client.cluster.put_settings(persistent={limit: 1})
     try:
