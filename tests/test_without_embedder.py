@@ -69,7 +69,7 @@ def test_damage_is_found_and_mended_by_its_own_command(workspace: Workspace, cor
     indexing.build_index(workspace, corpus, "words", config)
     info = workspace.store.indexes.get("words")
     workspace.index(info).drop()
-    assert "removed" in damage.damage(workspace, info)
+    assert damage.damage(workspace, info) != ""
     with pytest.raises(SearchError, match="ragviz index build pumps --name words"):
         search.search(workspace, info, "east pump", "bm25", 3)
     indexing.build_index(workspace, corpus, "words", config)
