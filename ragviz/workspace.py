@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Mapping
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from ragviz.core import addresses
+from ragviz.core import addresses, processes
 from ragviz.core.call import Exceeded, Limits, Paid
-from ragviz.core.configuration import NO_EMBEDDER, REMOTE, Backend, IndexConfig, IndexInfo
+from ragviz.core.configuration import NO_EMBEDDER, REMOTE, Backend, IndexConfig, IndexInfo, Run
+from ragviz.core.digests import new_id
 from ragviz.core.errors import UsageError
 from ragviz.core.person import Person
 from ragviz.core.settings import Settings, settings
+from ragviz.core.share import Noun, Share
 from ragviz.core.stopping import Progress, current, silent
 from ragviz.store import database, homes
 from ragviz.store.store import Store, open_store, sqlite_url
@@ -50,6 +53,12 @@ class Workspace:
         store = open_store(sqlite_url(home / homes.FILE), home)
         homes.note(home)
         return store
+
+    def share(self, noun: Noun, of: IndexInfo | Run, *, total: int, size: int, **facts: Any) -> Share:
+        """Return work of this process on an index or a run as other machines see it: `total` in shards of `size`."""
+        known = {"total": total, "size": size, "pid": os.getpid(), **facts}
+        place, title = processes.place(self.settings.home), f"{noun} {of.name}"
+        return Share(new_id(), noun, of.id, of.corpus_id, title, self.person.name, place, known)
 
     def acting(self, person: Person, typed: Mapping[str, str]) -> Workspace:
         """Return what a person works with, on the same database, which a viewer can only read.

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 
-from ragviz.core import processes
 from ragviz.core.configuration import IndexConfig, IndexInfo
-from ragviz.core.digests import new_id
 from ragviz.core.document import Chunk
 from ragviz.core.errors import ModelError, UsageError
 from ragviz.core.share import Share
-from ragviz.core.stopping import Progress, current
+from ragviz.core.stopping import Progress
 from ragviz.index import chunking, prefixes
 from ragviz.models.vectors import Embedder, Vectors
 from ragviz.store import stored_calls
@@ -25,8 +22,6 @@ SHARD = 512
 """Chunks of a shard."""
 FEWEST = 8
 """Shards from which on a build is shared."""
-PAUSE = 0.2
-"""Seconds between two looks at whether others have done their shards."""
 
 Ready = Callable[[int], None]
 """Returns when the vectors of the first so many chunks are in the cache, doing what others leave meanwhile."""
@@ -80,29 +75,12 @@ def offered(
     if embedder is None or not workspace.store.is_shared or total < FEWEST * SHARD:
         yield lambda _: None
         return
-    facts = {"config": asdict(info.config), "identity": embedder.identity, "chunks": total, "pid": os.getpid()}
-    share = Share(
-        new_id(),
-        "index",
-        info.id,
-        info.corpus_id,
-        f"index {info.name}",
-        workspace.person.name,
-        processes.place(workspace.settings.home),
-        facts,
-    )
-    shares, before = workspace.store.shares, embedder.embedded
-    shares.offer(share, [*_bodies(cuts)])
-
-    def ready(first: int) -> None:
-        while shares.left(share.id, -(-first // SHARD)):
-            _take(workspace, info, share, embedder, progress)
-
-    try:
-        yield ready
+    config, shares = asdict(info.config), workspace.store.shares
+    share = workspace.share("index", info, total=total, size=SHARD, config=config, identity=embedder.identity)
+    before = embedder.embedded
+    with shares.offered(share, [*_bodies(cuts)]):
+        yield lambda first: _take(workspace, info, share, embedder, progress, -(-first // SHARD))
         embedder.embedded = before + shares.done(share.id)  # by all machines
-    finally:
-        shares.drop(share.id)
 
 
 def help_with(workspace: Workspace, share: Share, progress: Progress) -> int:
@@ -121,27 +99,30 @@ def help_with(workspace: Workspace, share: Share, progress: Progress) -> int:
             "built: give this worker the same settings."
         )
     try:
-        while workspace.store.shares.left(share.id):
-            _take(workspace, info, share, embedder, progress)
+        _take(workspace, info, share, embedder, progress)
     finally:
         spending.settle()
     return embedder.embedded
 
 
-def _take(workspace: Workspace, info: IndexInfo, share: Share, embedder: Embedder, progress: Progress) -> None:
-    """Embed the next shard, or wait a moment for those that others are at."""
-    shares, total = workspace.store.shares, share.facts["chunks"]
+def _take(
+    workspace: Workspace,
+    info: IndexInfo,
+    share: Share,
+    embedder: Embedder,
+    progress: Progress,
+    before: int | None = None,
+) -> None:
+    """Embed shards until none is left, of the first `before`."""
+    shares, total = workspace.store.shares, share.facts["total"]
 
     def work(body: bytes) -> int:
         chunks = _chunks(workspace, info, body)
-        done = total - min(total, SHARD * shares.left(share.id))
-        before = embedder.embedded
+        done, count = shares.reached(share), embedder.embedded
         embedded(workspace, info, embedder, chunks, lambda some: progress(done + some, total, "chunks", "Embedding"))
-        return embedder.embedded - before
+        return embedder.embedded - count
 
-    if not shares.take(share.id, work):
-        progress(total - min(total, SHARD * shares.left(share.id)), total, "chunks", "Embedding")
-        current().pause(PAUSE)
+    shares.take_all(share, work, lambda: progress(shares.reached(share), total, "chunks", "Embedding"), before)
 
 
 def _bodies(cuts: Mapping[str, Cuts]) -> Iterator[bytes]:

@@ -338,7 +338,7 @@ def help_with(workspace: Workspace, share: Share, progress: Progress) -> int:
     index = search.ready(workspace, workspace.store.indexes.get(current.config.index))
     shared_retrieval.check_same(workspace, current, index)
     spending = workspace.spending(current.id, share.facts["budget"])
-    retrieving = _retrieving(workspace, current, index, share.facts["questions"], spending, progress)
+    retrieving = _retrieving(workspace, current, index, share.facts["total"], spending, progress)
     try:
         return shared_retrieval.take_shards(workspace, share, retrieving, progress)
     finally:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Sequence
 
-from ragviz.core import processes
 from ragviz.core.configuration import IndexInfo, Run
-from ragviz.core.digests import new_id
 from ragviz.core.errors import UsageError
 from ragviz.core.question import Question
 from ragviz.core.share import Share
-from ragviz.core.stopping import Progress, current
+from ragviz.core.stopping import Progress
 from ragviz.retrieval import rerankers, search
 from ragviz.store import schema
 from ragviz.workspace import Workspace
@@ -21,8 +18,6 @@ SHARD = 32
 """Questions of a shard: a cross-encoder takes a minute for them."""
 FEWEST = 8
 """Shards from which on a run is shared."""
-PAUSE = 0.2
-"""Seconds between two looks at whether others have done their shards."""
 
 Placed = tuple[int, Question]
 """A question with its place in the run."""
@@ -53,14 +48,9 @@ def retrieve_together(
         json.dumps([[place, schema.question_to_json(q)] for place, q in unanswered[start : start + SHARD]]).encode()
         for start in range(0, len(unanswered), SHARD)
     ]
-    title, place = f"run {run.name}", processes.place(workspace.settings.home)
-    facts = {"questions": total, "budget": budget, "pid": os.getpid()}
-    share = Share(new_id(), "run", run.id, run.corpus_id, title, workspace.person.name, place, facts)
-    workspace.store.shares.offer(share, bodies)
-    try:
+    share = workspace.share("run", run, total=total, size=SHARD, budget=budget)
+    with workspace.store.shares.offered(share, bodies):
         take_shards(workspace, share, retrieve, progress)
-    finally:
-        workspace.store.shares.drop(share.id)
 
 
 def check_same(workspace: Workspace, run: Run, index: IndexInfo) -> None:
@@ -78,20 +68,16 @@ def check_same(workspace: Workspace, run: Run, index: IndexInfo) -> None:
 def take_shards(workspace: Workspace, share: Share, retrieve: Retrieve, progress: Progress) -> int:
     """Retrieve for shards until all are done; return for how many questions this machine did."""
     shares, mine = workspace.store.shares, 0
-    total: int = share.facts["questions"]
-
-    def done() -> int:
-        return total - min(total, SHARD * shares.left(share.id))
 
     def work(body: bytes) -> int:
         nonlocal mine
         placed = [(place, schema.question_from_json(question)) for place, question in json.loads(body)]
-        retrieve(placed, done())
+        retrieve(placed, shares.reached(share))
         mine += len(placed)
         return len(placed)
 
-    while shares.left(share.id):
-        if not shares.take(share.id, work):
-            progress(done(), total, "questions", "Retrieving")
-            current().pause(PAUSE)
+    def waiting() -> None:
+        progress(shares.reached(share), share.facts["total"], "questions", "Retrieving")
+
+    shares.take_all(share, work, waiting)
     return mine

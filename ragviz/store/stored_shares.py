@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 import sqlalchemy as sa
 
 from ragviz.core.share import Share
+from ragviz.core.stopping import current
 from ragviz.store import schema
 from ragviz.store.database import Undone, repeated
 from ragviz.store.schema import columns, record
 from ragviz.store.transactions import Repository, insert
 
+PAUSE = 0.2
+"""Seconds between two looks at whether others have done their shards."""
 _log = logging.getLogger("ragviz")
 _FOR_LONG = (
     "SET LOCAL idle_in_transaction_session_timeout = 0",
@@ -80,6 +84,32 @@ class StoredShares(Repository):
         except Undone as error:  # the connection was lost: whoever takes it next finds what was done of it
             _log.warning("%s", error)
         return True
+
+    def reached(self, share: Share) -> int:
+        """Return how many of the `total` of a share are done, by the shards that are."""
+        total, size = int(share.facts["total"]), int(share.facts["size"])
+        return total - min(total, size * self.left(share.id))
+
+    def take_all(
+        self, share: Share, work: Callable[[bytes], int], waiting: Callable[[], None], before: int | None = None
+    ) -> None:
+        """Do shards until none is left, of the first `before`; `waiting` is called while others are at them.
+
+        Raises as `take`.
+        """
+        while self.left(share.id, before):
+            if not self.take(share.id, work):
+                waiting()
+                current().pause(PAUSE)
+
+    @contextmanager
+    def offered(self, share: Share, bodies: Sequence[bytes]) -> Iterator[None]:
+        """Offer a share within a `with` block, at whose end it ends."""
+        self.offer(share, bodies)
+        try:
+            yield
+        finally:
+            self.drop(share.id)
 
     @repeated
     def drop(self, share_id: str) -> None:
