@@ -18,7 +18,7 @@ from ragviz.index import damage
 from ragviz.service import upkeep_verbs
 from ragviz.store import database
 from ragviz.upkeep import doctor
-from tests.attack.test_storage import Server
+from tests.attack.test_storage import Server, running
 from tests.test_backup import busy_home, opened, shown, writing
 
 pytestmark = pytest.mark.model  # it loads the sample
@@ -26,13 +26,8 @@ pytestmark = pytest.mark.model  # it loads the sample
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Server]:
-    if os.getuid() or not list(Path("/usr/lib/postgresql").glob("*/bin/initdb")):
-        pytest.skip("no PostgreSQL to start")
-    server = Server()
-    server.start()
-    yield server
-    server.stop("immediate")
-    shutil.rmtree(server.place, ignore_errors=True)
+    with running() as server:
+        yield server
 
 
 @pytest.fixture

@@ -159,6 +159,18 @@ def rankings(workspace: Workspace) -> list[Ranking]:
     return workspace.index(info).knn(vectors, 20)
 
 
+def ended_with_a_kill(workspace: Workspace, job: Job, kind: str) -> tuple[Job, int]:
+    """Wait for the end of a job; of the helpers of this kind, the first that has done something is killed."""
+    killed = 0
+    while (job := workspace.store.jobs.get(job.id)).status in queue.ACTIVE:
+        helping = [each for each in workspace.store.jobs.active() if each.kind == kind and each.done]
+        if helping and not killed:
+            os.kill(helping[0].pid, signal.SIGKILL)
+            killed += 1
+        time.sleep(0.05)
+    return job, killed
+
+
 def test_a_build_that_several_machines_share_and_are_killed_at_is_the_one_of_a_single_machine(
     workspace, start_worker, tmp_path, monkeypatch
 ) -> None:
@@ -171,13 +183,7 @@ def test_a_build_that_several_machines_share_and_are_killed_at_is_the_one_of_a_s
         job, _ = queue.submit_once(workspace, index_verbs.build(workspace, corpus, "i", SENTENCES))
         for name in ("one", "two"):
             start_worker(name, "--queues", "embed")
-        killed = 0
-        while (job := workspace.store.jobs.get(job.id)).status in queue.ACTIVE:
-            helping = [each for each in workspace.store.jobs.active() if each.kind == "help-index" and each.done]
-            if helping and not killed:
-                os.kill(helping[0].pid, signal.SIGKILL)
-                killed += 1
-            time.sleep(0.05)
+        job, killed = ended_with_a_kill(workspace, job, "help-index")
         assert job.status == "done", job.error
         assert (killed, job.result["chunks"], job.result["embedded"]) == (1, 6_000, 6_000)
         embedded = server.counts.embedded
@@ -241,13 +247,7 @@ def test_a_run_that_several_machines_share_and_one_is_killed_at_is_the_one_of_a_
         job, _ = queue.submit_once(workspace, run_verbs.make(workspace, "shared", config))
         for name in ("one", "two", "three"):
             start_worker(name, "--queues", "run")
-        killed = 0
-        while (job := workspace.store.jobs.get(job.id)).status in queue.ACTIVE:
-            helping = [each for each in workspace.store.jobs.active() if each.kind == "help-run" and each.done]
-            if helping and not killed:
-                os.kill(helping[0].pid, signal.SIGKILL)
-                killed += 1
-            time.sleep(0.05)
+        job, killed = ended_with_a_kill(workspace, job, "help-run")
         assert (job.status, killed) == ("done", 1), job.error
         server.latency = 0
         monkeypatch.setattr(shared_retrieval, "FEWEST", 1_000)

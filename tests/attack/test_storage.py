@@ -242,8 +242,9 @@ class Server:
         self.run(f"{self.bin}/pg_ctl -D {self.place}/data -m {mode} -w stop")
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
+@contextlib.contextmanager
+def running() -> Iterator[Server]:
+    """A server, where one can be started; it is gone at the end."""
     if os.getuid() or not list(Path("/usr/lib/postgresql").glob("*/bin/initdb")):
         pytest.skip("no PostgreSQL to start and stop")
     server = Server()
@@ -251,6 +252,12 @@ def server() -> Iterator[Server]:
     yield server
     server.stop("immediate")
     shutil.rmtree(server.place, ignore_errors=True)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with running() as server:
+        yield server
 
 
 @pytest.mark.parametrize("mode", ["fast", "immediate"])
