@@ -11,6 +11,8 @@ from ragviz.core.event import Event
 JobStatus = Literal["queued", "starting", "running", "done", "failed", "cancelled", "interrupted"]
 ACTIVE = ("queued", "starting", "running")
 """Statuses of jobs that wait, or are done by a process."""
+ANYWHERE: Mapping[str, Any] = {"host": "", "home": "", "folder": "", "pid": None, "pid_started": None}
+"""Where a job is done that no process does, and that needs nothing of a machine."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -361,19 +361,26 @@ def discard_staged(workspace: Workspace, folder: Path, keep: Collection[Path] = 
             path.unlink(missing_ok=True)
 
 
-def discard_old_staged(workspace: Workspace, seconds: float, keep: Collection[str]) -> None:
-    """Delete the staged uploads that are older than `seconds`, except the folders to `keep`.
+def staged_folders(workspace: Workspace, older_than: float = float("-inf")) -> list[Path]:
+    """Return the folders of staged uploads that were last changed more than so many seconds ago.
 
-    Other folders, which ragviz did not make, stay: RAGVIZ_HOME may be a folder that had its own `uploads`.
+    Other folders, which ragviz did not make, are left out: RAGVIZ_HOME may be a folder that had its own `uploads`.
     """
-    try:
-        folders = list(os.scandir(workspace.settings.home / "uploads"))
-    except OSError:
-        return
-    for folder in folders:
-        with suppress(OSError):  # another process deletes it
-            if is_id(folder.name) and folder.path not in keep and time.time() - folder.stat().st_mtime > seconds:
-                discard_staged(workspace, Path(folder.path))
+    found = list[Path]()
+    with suppress(OSError):
+        for folder in os.scandir(workspace.settings.home / "uploads"):
+            with suppress(OSError):  # another process deletes it
+                if is_id(folder.name) and time.time() - folder.stat().st_mtime > older_than:
+                    found.append(Path(folder.path))
+    return found
+
+
+def discard_old_staged(workspace: Workspace, seconds: float, keep: Collection[str]) -> None:
+    """Delete the staged uploads that are older than `seconds`, except the folders to `keep`."""
+    for folder in staged_folders(workspace, seconds):
+        if str(folder) not in keep:
+            with suppress(OSError):  # another process deletes it
+                discard_staged(workspace, folder)
 
 
 def delete_documents(workspace: Workspace, corpus: Corpus, ids: Sequence[str]) -> None:

@@ -26,7 +26,7 @@ from ragviz.core import processes
 from ragviz.core.configuration import Run
 from ragviz.core.errors import RagvizError, StorageError, UsageError
 from ragviz.core.job import ACTIVE as ACTIVE
-from ragviz.core.job import Job, NewJob
+from ragviz.core.job import ANYWHERE, Job, NewJob
 from ragviz.core.settings import TYPED
 from ragviz.core.share import Share
 from ragviz.jobs import carrier, turns
@@ -126,9 +126,6 @@ def place(workspace: Workspace, job: Job | NewJob, process: Mapping[str, Any] | 
 def _here(workspace: Workspace) -> dict[str, Any]:
     home = str(workspace.settings.home)
     return {"host": socket.gethostname(), "home": home, "folder": str(workspace.opened_in)}
-
-
-ANYWHERE = {"host": "", "home": "", "folder": "", "pid": None, "pid_started": None}
 
 
 def _can_be_done_elsewhere(workspace: Workspace, job: Job | NewJob) -> bool:
@@ -431,7 +428,7 @@ def log_to_read(workspace: Workspace, job: Job) -> Path | None:
 def kept(job: Job) -> str:
     """Say what is left of a job that was cancelled or interrupted, as a sentence.
 
-    >>> from ragviz.core.job import Job, NewJob
+    >>> from ragviz.core.job import ANYWHERE, Job, NewJob
     >>> run = Job("", "run", "Run r", "", {}, "cancelled", 34, 90, "questions", "", 0, 0, 0, 0, "", 0, 0, True, {}, "")
     >>> kept(run)
     '34 of 90 questions are retrieved and kept.'

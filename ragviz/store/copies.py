@@ -21,7 +21,7 @@ from sqlalchemy.engine import Connection, Engine
 
 from ragviz.core.configuration import IndexInfo
 from ragviz.core.errors import ServiceError, StorageError
-from ragviz.core.job import ACTIVE
+from ragviz.core.job import ACTIVE, ANYWHERE
 from ragviz.core.stopping import Progress, silent
 from ragviz.store import database, schema, waking
 from ragviz.store.schema import Cuts, cuts_of, record
@@ -151,7 +151,7 @@ def after_upgrade(copy: Path) -> None:
 
 def damage_of(file: Path) -> str:
     """Return what is damaged in a SQLite file that nobody uses, "" when nothing is."""
-    engine = database.open_engine(str(sa.URL.create("sqlite", database=str(file))))
+    engine = database.open_engine(database.file_url(file))
     try:
         return database.damage(engine)
     except StorageError as error:
@@ -220,7 +220,7 @@ def settle_jobs(engine: Engine, home: Path) -> None:
         for job in connection.execute(sa.select(schema.jobs)).all():
             texts = {"arguments": job.arguments, "result": job.result, "error": job.error, "message": job.message}
             values = {name: _moved(value, job.home, str(home)) for name, value in texts.items()}
-            values |= {"host": "", "home": "", "folder": "", "pid": None, "pid_started": None}
+            values |= ANYWHERE
             if job.status in ACTIVE:
                 values |= {"status": "interrupted", "error": STOPPED}
             connection.execute(schema.jobs.update().where(schema.jobs.c.id == job.id).values(**values))

@@ -41,6 +41,11 @@ FOLDERS = ("indexes", "logs", "uploads")
 """Folders of ragviz in its home."""
 
 
+def file_url(file: Path) -> str:
+    """Return the SQLAlchemy URL of a SQLite file."""
+    return str(sa.URL.create("sqlite", database=str(file)))
+
+
 def create_home(home: Path) -> None:
     """Create `home`, and what ragviz keeps texts in, readable by this user only; what exists keeps its permissions.
 

@@ -1,4 +1,4 @@
-"""Whose SQLite file a home has: one that was copied while it was used, or was cut, is found before it is read.
+"""Whose SQLite file a home has: one that was copied while it was used is found before it is read.
 
 A home notes its path, and the number that its disk gave to the file. A copy has another number. When it was made of a
 file in use, a part of what was written may still stand in the log beside it (`-wal`), and file and log may be of two
@@ -30,7 +30,7 @@ def examine(home: Path) -> None:
     """Do nothing when a home may be opened, which takes a millisecond; a copy is examined as a whole, once.
 
     Raises:
-        StorageError: its database was cut, is a copy of one in use or damaged, or is being restored.
+        StorageError: its database is a copy of one in use, or a damaged one, or is being restored.
 
     """
     file = home / FILE
@@ -111,7 +111,7 @@ def _log_size(file: Path) -> int:
 
 
 def _has_tables(file: Path) -> bool:
-    engine = database.open_engine(str(sa.URL.create("sqlite", database=str(file))))
+    engine = database.open_engine(database.file_url(file))
     try:
         with database.reading(engine) as connection:
             return bool(sa.inspect(connection).get_table_names())

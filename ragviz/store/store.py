@@ -234,4 +234,4 @@ def sqlite_url(path: Path) -> str:
     path.parent.mkdir(parents=True, exist_ok=True)
     with suppress(OSError):  # SQLite says why it cannot be opened
         os.close(os.open(path, os.O_CREAT | os.O_EXCL, 0o600))
-    return str(sa.URL.create("sqlite", database=str(path)))
+    return database.file_url(path)

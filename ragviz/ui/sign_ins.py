@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import time
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -33,9 +35,15 @@ class SignedIn:
 # What the secrets file says
 
 
+@cache
+def _home_file(_configured: str) -> Path:
+    """Return the secrets file of the home, as long as RAGVIZ_HOME is the same: it is asked for at every click."""
+    return settings().home / "secrets.toml"
+
+
 def files() -> list[Path]:
     """Return the secrets files: that of the home, else those that Streamlit reads."""
-    own = settings().home / "secrets.toml"
+    own = _home_file(os.environ.get("RAGVIZ_HOME", ""))
     if own.exists():
         return [own]
     from streamlit import config
@@ -66,7 +74,7 @@ def access() -> Access | None:
 
 def home_secrets() -> dict[str, Any] | None:
     """Return what the secrets file of the home says, for Streamlit, which does not look there; None without one."""
-    own = settings().home / "secrets.toml"
+    own = _home_file(os.environ.get("RAGVIZ_HOME", ""))
     return tomllib.loads(own.read_text(encoding="utf-8")) if own.exists() else None
 
 

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import platform
 import shutil
-import time
 from collections.abc import Callable
 from importlib import metadata
-from pathlib import Path
 
 import ragviz
 from ragviz import connections
 from ragviz.connections import Check
-from ragviz.core.digests import is_id
 from ragviz.core.errors import RagvizError
 from ragviz.core.installation import dashboard_folder
 from ragviz.core.job import ACTIVE
+from ragviz.documents import corpora
 from ragviz.index import damage
 from ragviz.jobs import queue
 from ragviz.store import database
@@ -130,18 +128,12 @@ def _jobs(workspace: Workspace) -> Check:
 
 def _uploads(workspace: Workspace) -> Check:
     in_use = {str(job.arguments.get("folder")) for job in workspace.store.jobs.active()}
-    place = workspace.settings.home / "uploads"
-    folders = [folder for folder in place.iterdir() if is_id(folder.name)] if place.is_dir() else []
-    old = [folder for folder in folders if _is_old(folder) and str(folder) not in in_use]
+    old = [folder for folder in corpora.staged_folders(workspace, queue.UPLOADS_KEPT) if str(folder) not in in_use]
     if old:
         size = sum(file.stat().st_size for folder in old for file in folder.iterdir())
         told = f"older than a day: {len(old)}, {size / 1e6:,.1f} MB"
         return Check("Uploads", "optional", told, "`ragviz jobs` deletes them.")
-    return Check("Uploads", "works", f"{len(folders)} to be read")
-
-
-def _is_old(folder: Path) -> bool:
-    return time.time() - folder.stat().st_mtime > queue.UPLOADS_KEPT
+    return Check("Uploads", "works", f"{len(corpora.staged_folders(workspace))} to be read")
 
 
 def _some(texts: list[str]) -> str:

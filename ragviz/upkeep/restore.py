@@ -9,7 +9,6 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-import sqlalchemy as sa
 from sqlalchemy.engine import Engine
 
 from ragviz.backends import generations
@@ -60,7 +59,7 @@ def bring_back(workspace: Workspace, file: Path, progress: Progress, *, replace:
             f"{file} needs {contents.size / 1e9:,.1f} GB in {home}, where {free / 1e9:,.1f} are free: make room there, "
             "or set RAGVIZ_HOME to a folder on another disk. Nothing was written."
         )
-    engine = database.open_engine(url.get_secret_value() if url else _url(home / homes.FILE))
+    engine = database.open_engine(url.get_secret_value() if url else database.file_url(home / homes.FILE))
     aside = home / f"ragviz-replaced-{time.strftime('%Y%m%d-%H%M%S')}"
     there = url is not None or (home / homes.FILE).exists()
     replacing = there and _holds_anything(engine, aside, replace=replace)
@@ -109,7 +108,7 @@ _FOREIGN = "SELECT name FROM sqlite_master WHERE type NOT IN ('table', 'index') 
 
 def _prepare_file(file: Path, home: Path) -> None:
     """Make an extracted SQLite file that of the home."""
-    engine = database.open_engine(_url(file))
+    engine = database.open_engine(database.file_url(file))
     with database.reading(engine) as connection:
         foreign = connection.exec_driver_sql(_FOREIGN).scalars().all()
     if not foreign:
@@ -185,7 +184,3 @@ def _missing_embedders(engine: Engine) -> tuple[str, ...]:
 def _move(path: Path, aside: Path) -> None:
     aside.mkdir(mode=0o700, parents=True, exist_ok=True)
     path.rename(aside / path.name)
-
-
-def _url(file: Path) -> str:
-    return str(sa.URL.create("sqlite", database=str(file)))
