@@ -192,12 +192,10 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 @pytest.fixture(autouse=True)
 def environment() -> Iterator[None]:
-    """What a test, or what is typed on a page, puts into the environment ends with the test, as the umask does."""
-    mask = os.umask(0o022)
-    os.umask(mask)
+    """What a test, or what is typed on a page, puts into the environment ends with the test; the umask is the usual."""
+    os.umask(0o022)
     with mock.patch.dict(os.environ):
         yield
-    os.umask(mask)
 
 
 @pytest.fixture(scope="session")
