@@ -3,9 +3,8 @@
     python benchmarks/question_calls.py                                   the sample's documents
     python benchmarks/question_calls.py --documents ../shared/data/handbook_18f
 
-Faults are planted in what the model writes (`--faulty` of each kind): bridges of which one passage is enough, quotes
-that stand twice, questions that nobody understands, answers that are known without documents. All calls count, those
-for rejected questions too. Prints one JSON line; exit code 1 when a fact takes more than five calls.
+All calls count, those for rejected questions too. Prints one JSON line; exit code 1 when a fact takes more than five
+calls.
 """
 
 from __future__ import annotations
@@ -35,7 +34,6 @@ from tests import model_server  # noqa: E402
 KINDS: dict[QuestionType, int | None] = {
     "fact": 60, "number": 20, "list": 10, "comparison": 10, "bridge": 30, "follow-up": 10, "unanswerable": 20,
 }  # fmt: skip
-FAULTS = ("one passage", "twice", "it", "closed book")
 MOST = 5.0
 
 
@@ -78,9 +76,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--documents", type=Path, help="a folder of documents; default: the sample's")
     parser.add_argument("--passages", type=int, default=3, help="passages of a bridge")
-    parser.add_argument("--faulty", type=float, default=0.1, help="share of questions with each kind of fault")
     options = parser.parse_args()
-    model_server.WRONG.update(dict.fromkeys(FAULTS, options.faulty))
     with model_server.ModelServer() as server:
         result = measured(server.url, options.documents, options.passages)
     print(json.dumps(result))
