@@ -7,14 +7,13 @@ from ragviz.metrics.registry import title_of
 from ragviz.text.markup import plain
 from ragviz.ui import address, cache, compared_questions, compared_runs, downloads, frame, wording
 from ragviz.ui.compared_runs import Compared
-from ragviz.ui.kit import beside, figure, heading, notices
+from ragviz.ui.kit import beside, heading, notices
 
 workspace = frame.begin()
 
 
 def answer(shown: Compared) -> None:
     compared_runs.in_words(shown)
-    figure.draw_so_far("compare")
 
     def right() -> None:
         compared_runs.differences(shown)
@@ -25,11 +24,11 @@ def answer(shown: Compared) -> None:
 
 
 def takes(shown: Compared) -> None:
-    """Draw what runs take; from three on also all pairs, and where questions are lost: of two they are followed."""
+    """Draw what runs take; from three on also all pairs."""
     tokens = [partial(compared_runs.recall_by_tokens, shown)] if shown.comparison.metrics else []
     beside.draw("expenses", *tokens, partial(compared_runs.quality_by_expense, shown))
     if len(shown.runs) > 2:
-        beside.draw("losses", partial(compared_runs.pairs_table, shown), partial(compared_runs.stages_table, shown))
+        compared_runs.pairs_table(shown)
 
 
 def questions(shown: Compared) -> None:

@@ -1,5 +1,5 @@
 import shlex
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from ragviz.jobs import tasks
 from ragviz.questions import authoring
 from ragviz.service import corpus_verbs
 from ragviz.text import language, markup
-from ragviz.text.markup import plain, without_middle
+from ragviz.text.markup import plain
 from ragviz.ui import address, cache, frame, job_panel, presses, wording
 from ragviz.ui.kit import acting, heading, notices, table
 
@@ -86,8 +86,6 @@ def outcomes_of(corpus: Corpus, job: Job) -> None:
         for _, each in files:
             if each["warnings"]:
                 st.markdown(f":orange[▲] {plain(each['name'])}: {plain('; '.join(each['warnings']))}")
-        if replaced := [each["name"] for _, each in files if each["status"] == "replaced"]:
-            evidence_outcome(corpus, ids_of(replaced))
         with st.expander("Show all files", expanded=False):
             rows = pd.DataFrame(
                 {
@@ -139,21 +137,6 @@ def ids_of(names: Collection[str]) -> list[str]:
 def anchored(corpus: Corpus, ids: frozenset[str]) -> list[authoring.Anchored]:
     """Return the questions with evidence in documents, which may be deleted, counted by set."""
     return authoring.anchored(store, corpus.id, sorted(ids))
-
-
-def evidence_outcome(corpus: Corpus, ids: Sequence[str]) -> None:
-    """Draw what became of the evidence in documents that were replaced, with links to mend it."""
-    sets = anchored(corpus, frozenset(ids))
-    found, stale = sum(each.found for each in sets), sum(each.stale for each in sets)
-    st.markdown(
-        f"{':orange[▲]' if stale else ':blue[●]'} Evidence in what was replaced: found again for "
-        f"{wording.counted(found, 'question')}, stale for {stale or 'none'}."
-    )
-    with st.container(horizontal=True, gap="small"):
-        for each in sets:
-            if each.stale:
-                label = f"Mend stale evidence of {without_middle(each.question_set, 40)}"
-                address.link("questions", label, set=each.question_set, status="stale", tab="Review")
 
 
 def delete_documents(corpus: Corpus, names: list[str]) -> None:

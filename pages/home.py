@@ -158,23 +158,13 @@ def what_next(corpus: Corpus, done: list[Run]) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         if st.button(plain(verb), type="primary", key="next"):
             address.go_to(page, **place)
-        address.link("runs", "All runs")
-        address.link("targets", "Another system's answers")
-        judged = next((run for run in done if run.knows.answers and not run.knows.opaque), None)
-        if judged is not None:
-            address.link("results", f"Answers of {judged.name}", run=judged.name, k=judged.config.k)
         if corpus.name == sample.NAME:
             address.link("documents", "Add your own documents", new=1)
-        address.link("settings", "Settings")
 
 
 def by_hand() -> list[Run]:
     """Return the runs that no experiment made; all of them where there are no others."""
-    of_experiments: set[str] = set()
-    for experiment in store.experiments.all():
-        of_experiments |= {cell.run_id for cell in experiment.cells}
-        if confirmation := experiment.confirmation:
-            of_experiments |= {confirmation.baseline_run, confirmation.chosen_run}
+    of_experiments = {run_id for experiment in store.experiments.all() for run_id in cache.runs_of(experiment)}
     return [run for run in runs if run.id not in of_experiments] or runs
 
 
@@ -190,8 +180,6 @@ def recent() -> None:
             "Recall@k": None if recall is None else recall.mean,  # imported runs have none
             "k": run.config.k if run.knows.ranking else None,
             "n": recall.n if recall else None,
-            "Retriever": run.ranked_by,
-            "Answers": run.answered_by,
             "When": wording.ago(run.created) if run.status == "done" else run.status,
         }
         for run, recall in zip(newest, recalls, strict=True)
@@ -210,8 +198,6 @@ def recent() -> None:
             "Recall@k": table.bar(96, help=METRICS["recall"].explanation),
             "k": 34,
             "n": 44,
-            "Retriever": 70,
-            "Answers": 82,
             "When": 66,
         },
         among=newest,
@@ -268,6 +254,3 @@ with right:
         checklist()
     if corpora and sample.NAME not in {c.name for c in corpora}:
         sample_button("Load the sample too")
-if corpora:
-    with st.expander("Where a question can be lost"):
-        picture()

@@ -262,28 +262,6 @@ def build(name: str, given: Mapping[str, Any] | None = None) -> NewJob:
     return new
 
 
-def last_build() -> None:
-    """Draw the result of the newest build, for ten minutes."""
-    job = job_panel.finished_job("index", corpus.id, minutes=10)
-    if job is None:
-        return
-    result = job.result
-    st.info(
-        f"Index {plain(result['index'])}: {wording.counted(result['chunks'], 'chunk')}, {result['added']:,} new, "
-        f"{result['removed']:,} removed, {wording.counted(result['embedded'], 'text')} embedded."
-    )
-    if store.indexes.find(result["index"]) is not None:
-        page, tab = ("run", None) if has_questions else ("questions", "Generate")
-        what = "a run" if has_questions else "questions"
-        if st.button(f"Next: make {what}", type="primary", key="next-step"):
-            address.go_to(page, corpus=corpus.name, index=result["index"], tab=tab)
-    if result["longer_than_read"]:
-        st.warning(
-            f"{wording.counted(result['longer_than_read'], 'chunk')} longer than the embedder reads: choose a smaller "
-            "chunk size."
-        )
-
-
 # Search
 
 
@@ -390,7 +368,6 @@ if not documents:
         address.link("documents", "Add documents")
     st.stop()
 has_questions = any(each.total for each in store.sets.all(corpus.id))
-last_build()
 recent = [job for job in queue.listed(workspace, 50) if job.corpus_id == corpus.id]
 if indexes_here:
     with st.grid(3, min_column_width=260):

@@ -56,8 +56,6 @@ def top(runs: Sequence[Run], k: int, shown_ids: Sequence[str], question_id: str)
     if next_question:
         address.put(question=next_question, claim=None)
         st.rerun()
-    if words := filter_words(runs, k):
-        st.caption(f"Filter: {plain(words)}")
 
 
 def list_page(runs: Sequence[Run], k: int) -> tuple[str, dict[str, str]]:
@@ -65,13 +63,6 @@ def list_page(runs: Sequence[Run], k: int) -> tuple[str, dict[str, str]]:
         of_runs = {"runs": st.query_params["runs"], "k": str(k), "tab": compared_questions.TAB}
         return "compare", of_runs | compared_questions.list_parameters()
     return "results", {"run": runs[0].name, "k": str(k), **question_table.filter_parameters()}
-
-
-def filter_words(runs: Sequence[Run], k: int) -> str:
-    if len(runs) > 1:
-        return both_sides.list_words(runs, k)
-    filters = question_table.active_filters().items()
-    return ", ".join(f"{name}: {question_table.filter_words(runs[0], k, name, value)}" for name, value in filters)
 
 
 def case_tab(runs: Sequence[Run], question_id: str, k: int) -> None:
@@ -113,12 +104,11 @@ else:
     shown_ids = list(question_table.filtered(runs[0], question_table.question_rows(runs[0], k), k)["Id"])
 question_id = chosen_question(runs, shown_ids)
 if len(runs) == 1:
-    question_table.note_case(runs[0], question_id)
+    question_table.note_case(runs[0])
 if not presentation.on():  # ← and → are those of the presentation then
     top(runs, k, shown_ids, question_id)
 question, retrieved = cache.questions(runs[0])[question_id], cache.retrieved_for(runs[0], question_id)
-with heading.header(question.text):
-    heading.copy_link()
+heading.header(question.text)
 judgement = cache.judgement(runs[0])
 if judgement.controls is not None and not judgement.controls.reliable and question_id in judgement.statuses:
     st.warning(plain(judgement.controls.sentence))

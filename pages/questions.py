@@ -128,8 +128,6 @@ def question_to_edit(set_id: str, questions: Sequence[Question]) -> Question | N
     return edited
 
 
-if frame.current_corpus() is None:
-    unsaved.show_orphaned(store)
 corpus = frame.need_corpus()
 sets = store.sets.all(corpus.id)
 names = {d.id: d.name for d in store.documents.all(corpus.id) if d.status == "ok"}
@@ -142,7 +140,6 @@ with heading.header("Questions", f"Questions about {corpus.name} with reference 
         next_step(question_set)
 if not sets:
     address.chosen("set", [], noun="question set")
-unsaved.show_orphaned(store)
 import_tab.outcome(corpus, question_set.name if sets else "")
 generation_tab.newest(corpus.id)
 questions = cache.questions_in(question_set) if sets else []

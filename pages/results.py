@@ -27,7 +27,7 @@ from ragviz.ui import (
     what_if_tab,
     wording,
 )
-from ragviz.ui.kit import beside, figure, heading, notices, tiles
+from ragviz.ui.kit import beside, heading, notices, tiles
 
 MISSES_EXPLAINED = (
     "Questions that need a passage of which no chunk is anywhere in the ranking. A larger k does not help: change the "
@@ -163,7 +163,6 @@ with heading.header("Results", settings_line(run), crumbs=heading.crumbs_of(run,
             shown = address.shows("k-shown", k, lambda k: {"k": k})
             st.number_input("k", 1, run.config.depth, help="Chunks used. Another k needs no new run.", **shown)
     downloads.popover(run)
-    heading.copy_link()
 if not len(rows):
     st.markdown("None of the questions of this run has evidence, so there are no ranking metrics.")
     st.stop()
@@ -192,7 +191,6 @@ for told in filter(None, (unranked, " ".join(made_of).strip(), measurements.agre
 if unranked and "reference" in cache.kinds(run).values() and store.documents.all(corpus.id):
     questions = run.provenance["questions"]
     address.link("questions", "Find the evidence in the documents", set=questions, tab="Find evidence")
-figure.draw_so_far("results")
 parts = {
     "Overview": overview,
     **({} if unranked else {"By k and document": by_part}),

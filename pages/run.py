@@ -25,6 +25,8 @@ from ragviz.ui import address, budget, cache, frame, job_panel, presses, wording
 from ragviz.ui.kit import form, heading, inputs, notices, tiles
 
 FIELDS = fields_of(RunConfig)
+DEFAULTS = "Defaults"
+"""The preset that is no earlier run."""
 
 workspace = frame.begin()
 store, settings = workspace.store, workspace.settings
@@ -173,12 +175,6 @@ def way_of(start: RunConfig, names: Collection[str], answerer: str, ways: Collec
     asked = set(measured(start.metrics))
     groups = {"all": set(names), "free": {name for name in names if not ANSWER_METRICS[name].judged}}
     return next((way for way, group in groups.items() if way in ways and group == asked), "chosen")
-
-
-def other_preset() -> None:
-    """Follow the preset that was chosen: what the address changed of another one is no longer meant."""
-    chosen = st.session_state["start-from"]
-    address.put(preset=None if chosen == "Defaults" else chosen, **dict.fromkeys(field.name for field in BY_ADDRESS))
 
 
 def changed_by_address(start: RunConfig) -> RunConfig:
@@ -347,14 +343,11 @@ runs = store.runs.all(corpus.id)
 left, right = st.columns([3, 2], gap="medium")
 with left:
     names = [run.name for run in runs]
-    inputs.still_there("start-from", ["Defaults", *names], "run")
-    if asked_for := address.readable("preset", address.one_of(names), "a run of this corpus"):
-        st.session_state["start-from"] = asked_for
-    preset = None
-    if names:
-        preset = st.selectbox(
-            "Preset", ["Defaults", *names], key="start-from", help="An earlier run.", on_change=other_preset
-        )
+    preset = address.readable("preset", address.one_of(names), "a run of this corpus") or DEFAULTS
+    if names:  # what the address changed of another preset is no longer meant
+        others = dict.fromkeys(field.name for field in BY_ADDRESS)
+        by = address.shows("start-from", preset, lambda name: {"preset": name if name != DEFAULTS else None, **others})
+        st.selectbox("Preset", [DEFAULTS, *names], help="An earlier run.", **by)
     changed = st.container()
     earlier = next((run for run in runs if run.name == preset), None)
     start = earlier.config if earlier else RunConfig("", "")
@@ -372,7 +365,7 @@ with left:
     compared = [*fields_in("ask"), *fields_in("retrieve", "answer", without=("model",))]
     changes = [f.label for f in compared if f.counts(before) and f.counts(after) and before[f.name] != after[f.name]]
     if names and changes:
-        changed.caption(f"Changed from {plain(preset or '')}: {', '.join(changes)}.")
+        changed.caption(f"Changed from {plain(preset)}: {', '.join(changes)}.")
 with right:
     of_run = {name: value for name, value in (values | judge).items() if name not in ("index", "questions")}
     resolved, refusal = None, None

@@ -65,15 +65,11 @@ with notices.errors_shown():
         measured_runs = overviews.summaries(workspace, runs)
     status = queue.run_statuses(workspace, runs)
     metrics = run_table.metrics_of(measured_runs.values())
-    options = [*metrics, run_table.NOT_FOUND, *run_table.COSTS, *run_table.MADE_OF, *run_table.LABELS]
+    columns = [*metrics, run_table.NOT_FOUND, *run_table.COSTS, *run_table.MADE_OF, *run_table.LABELS]
     buttons = st.container()
     filtered = f" · filter: {plain(said)}" if said else ""
     above = table.row_above("runs", f"{len(shown)} of {wording.counted(len(runs), 'run')}{filtered}")
-    with above, st.popover("Columns"):
-        columns = address.choose_several(
-            "Columns", options, "fields", default=run_table.default_columns(metrics), noun="column"
-        )
-    turn = digest(*(run.id for run in shown), *columns)  # a tick holds for the rows it was made in
+    turn = digest(*(run.id for run in shown))  # a tick holds for the rows it was made in
     with buttons:
         ticked = table.ticked(st.session_state.get(f"runs-{turn}"), shown)
         actions(ticked, sorted({tag for run in runs for tag in run.tags}))
@@ -85,6 +81,7 @@ with notices.errors_shown():
         table.draw(
             rows.assign(Run=distinct(rows["Run"], 23)), "runs", alt="Runs", above=above, file="runs",
             saved=lambda: rows, columns=run_table.column_configs(metrics), among=shown, turn=turn, several=True,
+            order=["Run", *run_table.default_columns(metrics)],
             goes=lambda run: address.go_to("results", run=run.name, k=None), most=14, empty="–",
         )  # fmt: skip
     else:

@@ -10,11 +10,10 @@ from ragviz.core import addresses
 from ragviz.core import settings as config
 from ragviz.core.digests import digest
 from ragviz.core.errors import UsageError
-from ragviz.models.requests import Prices
 from ragviz.service import settings_verbs
 from ragviz.text.markup import plain
 from ragviz.ui import address, cache, frame, sign_ins
-from ragviz.ui.kit import acting, heading, notices, saving, table
+from ragviz.ui.kit import acting, heading, notices, table
 
 workspace = frame.begin()
 settings = workspace.settings
@@ -158,7 +157,7 @@ def prices() -> None:
         "Dollars per million input and output tokens, by the beginning of a model's name; the longest match applies. "
         "Check them with your provider: they change."
     )
-    current = prices_shown()
+    current = workspace.store.prices.all()
     turn = digest(repr(sorted(current.items())))  # edits are by row, of this table
     rows = pd.DataFrame([(name, *pair) for name, pair in sorted(current.items())], columns=list(PRICE_COLUMNS))
     # Not `required`: the editor would drop a row that lacks something without a word.
@@ -169,20 +168,8 @@ def prices() -> None:
     )  # fmt: skip
     if st.button("Save prices", disabled=acting.off("admin")):
         settings_verbs.put_prices(workspace, priced(edited), current)
-        del st.session_state["prices-shown"]
         st.toast("Prices saved")
         st.rerun()
-
-
-def prices_shown() -> Prices:
-    """Return the prices that the table shows: the current ones, with unsaved edits those that were edited."""
-    shown_before = st.session_state.get("prices-shown")
-    if shown_before is not None:
-        edits = st.session_state.get(f"prices-{digest(repr(sorted(shown_before.items())))}", {})
-        if any(edits.get(kind) for kind in ("edited_rows", "added_rows", "deleted_rows")):
-            return dict(shown_before)
-    st.session_state["prices-shown"] = workspace.store.prices.all()
-    return dict(st.session_state["prices-shown"])
 
 
 def priced(rows: pd.DataFrame) -> dict[str, tuple[float, float]]:
@@ -218,8 +205,6 @@ with columns[1], notices.errors_shown():
     prices()
 if workspace.person.may("admin"):
     address.link("audit", "Audit: who did what")
-heading.section("Downloads")
-saving.choose()
 heading.section("Effective settings")
 table.draw(values(), "values", alt="Effective settings and their sources")
 st.caption(

@@ -393,13 +393,6 @@ def test_from_the_histogram_to_a_missed_question(server, page, measured):
     assert param(page, "rank") == "miss"
     drawn(page)
     expect(page.get_by_role("heading", name="Questions", exact=True)).to_be_in_viewport()
-    expect(page.get_by_text("Opened last: row 1,")).to_be_visible()
-    page.get_by_role("button", name=words[:30]).click()
-    page.wait_for_url(has_param("question", wanted))
-    drawn(page)
-    page.go_back()
-    page.wait_for_url(lacks_param("question"))
-    drawn(page)
     page.get_by_role("button", name="rank: Not in top 50").click()
     page.wait_for_url(lacks_param("rank"))
     expect(page.get_by_text(f"{total} of {total} questions", exact=True)).to_be_visible()

@@ -1,12 +1,10 @@
-"""Two runs question by question: points of a scatter, streams between causes, moves between rankings."""
+"""Two runs question by question: points of a scatter, streams between causes."""
 
 from __future__ import annotations
 
 import pytest
 
-from ragviz.analysis import flows, moves, points
-from ragviz.core.document import Chunk
-from ragviz.core.ranking import Ranking
+from ragviz.analysis import flows, points
 
 TITLES = {"fine": "Found at 3", "below_k": "Ranked below 3", "not_retrieved": "Not in top 50", "split": "Split"}
 
@@ -46,23 +44,3 @@ def test_every_question_is_in_one_stream_and_the_greatest_come_first():
     assert stream is not None
     assert stream.question_ids == ("c",)
     assert of.stream("split-fine") is None
-
-
-def ranking(*ids: str) -> Ranking:
-    return Ranking(ids, tuple(float(len(ids) - place) for place in range(len(ids))))
-
-
-def test_a_chunk_of_another_cutting_is_where_half_of_the_shorter_one_is():
-    document, elsewhere = "0123456789abcdef", "fedcba9876543210"
-
-    def chunk(start: int, end: int, document_id: str = document) -> str:
-        return Chunk.make_id(document_id, start, end)
-
-    whole = ranking(chunk(0, 100))
-    parts = ranking(chunk(0, 50, elsewhere), chunk(60, 160), chunk(80, 120), chunk(0, 40))
-    [found] = moves.moves(whole, parts, same_chunks=False)
-    assert (found.other, found.counterpart) == (4, chunk(0, 40)), "40 characters, the other two share 40 of 100 and 20"
-    back = moves.moves(parts, whole, same_chunks=False)
-    assert [move.other for move in back] == [0, 0, 1, 1], "20 of 40 characters are half of the shorter one"
-    [strict] = moves.moves(whole, parts, same_chunks=True)
-    assert strict.other == 0, "in one index, overlapping chunks are different chunks"

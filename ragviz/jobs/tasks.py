@@ -234,18 +234,6 @@ def _run(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress)
     return _result_of(workspace, run)
 
 
-def _index_and_run(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
-    """Build an index and make a run on it; resumed, what was built is found up to date."""
-    from ragviz.index import indexing
-    from ragviz.runs import running
-
-    corpus, cut = workspace.store.corpora.get(arguments["corpus"]), _config(IndexConfig, arguments["cut"])
-    built = indexing.build_index(workspace, corpus, arguments["index"], cut, progress=progress)
-    config = _config(RunConfig, {**arguments["config"], "index": workspace.store.indexes.get(built.index).id})
-    run = running.run(workspace, arguments["name"], config, progress=progress)
-    return _result_of(workspace, run) | {"index": built.index}
-
-
 def _result_of(workspace: Workspace, run: Run) -> dict[str, Any]:
     return {"run": run.name, "fingerprint": run.fingerprint, "failed": _failed(workspace, run)}
 
@@ -361,7 +349,6 @@ def _made_before(workspace: Workspace, job: Job) -> dict[str, Any] | None:
 
 
 _WHOLE = "Nothing of it was kept: its result is stored at its end."
-_RETRIEVED = "questions are retrieved and kept."
 KINDS: Mapping[str, Kind] = {
     "documents": Kind(
         _add_documents,
@@ -429,7 +416,7 @@ KINDS: Mapping[str, Kind] = {
         "run",
         works_on=(("index", "config.index"), ("questions", "config.questions"), ("run", "name")),
         makes=("run", "name"),
-        kept={"questions": _RETRIEVED},
+        kept={"questions": "questions are retrieved and kept."},
         pauses=True,
         made_before=_made_before,
     ),
@@ -439,17 +426,10 @@ KINDS: Mapping[str, Kind] = {
         works_on=(("run", "run"),),
         kept="The rankings that it made are kept.",
     ),
-    "index-run": Kind(
-        _index_and_run,
-        "Reading documents",
-        works_on=(("questions", "config.questions"), ("run", "name")),
-        makes=("run", "name"),
-        kept={"questions": _RETRIEVED, "chunks": "chunks were added, and their vectors are kept."},
-        pauses=True,
-    ),
     "record": Kind(
         _record,
         "Reading the questions",
+        "targets",
         works_on=(("questions", "questions"), ("run", "name")),
         makes=("run", "name"),
         kept={"questions": "questions are asked, and what was said is kept."},
@@ -458,7 +438,7 @@ KINDS: Mapping[str, Kind] = {
     "import-run": Kind(
         _import_run,
         "Reading the file",
-        "run",
+        "targets",
         works_on=(("questions", "questions"), ("run", "name")),
         makes=("run", "name"),
         kept="Nothing was imported of the system that was read last.",

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ragviz.core.configuration import IndexConfig, IndexInfo, RetrieverName, Run, RunConfig
-from ragviz.core.document import Corpus
+from ragviz.core.configuration import IndexInfo, RetrieverName, Run, RunConfig
 from ragviz.core.errors import UsageError
 from ragviz.core.fields import fields_of
 from ragviz.core.job import NewJob
@@ -158,15 +157,6 @@ def judge(
     running.judging_plan(workspace, run, metrics, model)
     arguments = {"run": run.name, "metrics": list(metrics), "judge": model, "budget": budget}
     return NewJob("rejudge", f"Judge {run.name}", run.corpus_id, arguments)
-
-
-@verb("editor", "make a run")
-def build_and_make(
-    workspace: Workspace, corpus: Corpus, index: str, cut: IndexConfig, name: str, config: RunConfig
-) -> NewJob:
-    """Build an index, and make a run on it."""
-    arguments = {"corpus": corpus.name, "index": index, "cut": asdict(cut), "name": name, "config": asdict(config)}
-    return NewJob("index-run", f"Run {name}", corpus.id, arguments)
 
 
 @verb("editor", "make a run")

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NoReturn, TypeVar
-from urllib.parse import urlencode
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
@@ -25,7 +24,7 @@ _CARRIED = {
     "run": ("corpus", "index", "set"),
     "runs": ("corpus",),
     "experiment": ("corpus", "set"),
-    "results": ("corpus", "run", "k", "per", "by", "columns"),
+    "results": ("corpus", "run", "k", "per", "by"),
     "inspect": ("corpus", "run"),
     "compare": ("corpus", "runs", "k"),
 }
@@ -99,12 +98,6 @@ def write_address(*, again: bool = False) -> None:
 def forget_settled() -> None:
     """Forget what the page chose and has not written: this run is replaced by another one."""
     st.session_state.pop(_SETTLED, None)
-
-
-def whole() -> str:
-    """Return the address of the view shown, with the host, as it can be shared: with what `write_address` adds."""
-    host = (st.context.url or "").split("?")[0].split("#")[0]
-    return f"{host}?{urlencode(st.query_params.to_dict() | st.session_state.get(_SETTLED, {}))}"
 
 
 def note_drawn() -> None:

@@ -7,27 +7,17 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
-from ragviz.analysis import moves
-from ragviz.analysis.moves import Move
 from ragviz.core.configuration import Run
-from ragviz.core.question import Question
-from ragviz.core.ranking import Retrieved
 from ragviz.core.verdict import Matrix
 from ragviz.metrics import registry
 from ragviz.metrics.answers import ANSWER_METRICS
-from ragviz.runs import measurements, moved_questions
-from ragviz.text import word_changes
+from ragviz.runs import moved_questions
 from ragviz.text.markup import legend, plain
-from ragviz.text.names import distinct, short_names
+from ragviz.text.names import short_names
 from ragviz.text.word_changes import Range, differing
 from ragviz.ui import address, cache, case, compared_questions, passages
 from ragviz.ui.compared_runs import Compared
 from ragviz.ui.kit import heading, notices, table
-from ragviz.ui.passages import Note
-
-LEAST = 5
-"""Ranks that are shown at first; the evidence is shown at any rank."""
-_CUTTING = ("chunker", "chunk_size", "overlap", "chunker_options")
 
 
 def pair_of(runs: Sequence[Run], k: int) -> Compared:
@@ -53,18 +43,6 @@ def chosen_side(runs: Sequence[Run]) -> Run:
     return next(run for run in runs if run.name == name)
 
 
-def list_words(runs: Sequence[Run], k: int) -> str:
-    """Return what the list is chosen by, in words; "" where it is all questions."""
-    side = st.query_params.get("side", "")
-    if not any(st.query_params.get(name) for name in ("side", *compared_questions.CHOSEN)):
-        return ""
-    pair = pair_of(runs, k)
-    words = [f"{name} {chip}" for name, chip in compared_questions.listed(pair).chips.items()]
-    if side in compared_questions.SIDES:
-        words.append(f"{side} by {registry.title_of(pair.metric)}")
-    return f"{', '.join(words)}, {pair.other} against {runs[0].name}" if words else ""
-
-
 def body(runs: Sequence[Run], question_id: str, k: int) -> None:
     """Draw reference and evidence, then a column for each of two runs: cause, answer; their rankings; all scores."""
     question = cache.questions(runs[0])[question_id]
@@ -87,8 +65,6 @@ def body(runs: Sequence[Run], question_id: str, k: int) -> None:
     for column, run, mark in zip(st.columns(2, gap="medium"), pair, marks, strict=True):
         with column, notices.errors_shown():
             _side(run, question_id, k, mark)
-    if said := alike_words(answers, marks):
-        st.caption(said)
     with st.container(key="case-texts"):
         left, right = st.columns(2, gap="medium")
         with left, notices.errors_shown():
@@ -102,21 +78,11 @@ def body(runs: Sequence[Run], question_id: str, k: int) -> None:
                     st.caption("Where the documents hold the answer is not known.")
     with notices.errors_shown():
         score_table(runs, question_id, k)
-    with notices.errors_shown():
-        rankings(pair, question, k)
-
-
-def alike_words(answers: Sequence[str], marks: tuple[Sequence[Range], Sequence[Range]]) -> str:
-    """Say of two answers that they have the same words, or that they were compared in part; "" otherwise.
-
-    >>> alike_words(["Yes.", "yes"], ([], [])), alike_words(["Yes", "No"], ([(0, 3)], [(0, 2)]))
-    ('Both answers have the same words.', '')
-    """
-    if not all(answers):
-        return ""
-    if any(word_changes.word_count(answer) > word_changes.MOST for answer in answers):
-        return f"Only the first {word_changes.MOST:,} words of each answer are compared."
-    return "" if any(marks) else "Both answers have the same words."
+    for column, run in zip(st.columns(2, gap="medium"), pair, strict=True):
+        with column, notices.errors_shown():
+            st.markdown(f"**{plain(run.name)}**")
+            retrieved = cache.retrieved_for(run, question_id)
+            case.ranking(run, question, retrieved, cache.evaluated_to(run, question_id), k, None)
 
 
 def _side(run: Run, question_id: str, k: int, marks: Sequence[Range]) -> None:
@@ -168,45 +134,3 @@ def scores_of(run: Run, question_id: str, k: int) -> dict[str, float | None]:
     return values | {
         ANSWER_METRICS[name].title: score.value for name, score in cache.scores_of(run, question_id).items()
     }
-
-
-def rankings(runs: tuple[Run, Run], question: Question, k: int) -> None:
-    """Draw both rankings side by side, each chunk with where the other one ranks the same text."""
-    results = [cache.retrieved_for(run, question.id) for run in runs]
-    first, second = (result.ranking for result in results)
-    heading.section("Both rankings")
-    if not first.ids or not second.ids:
-        st.caption("One of the runs retrieved nothing: there is nothing to compare.")
-        return
-    cuttings = [[run.provenance["index_config"].get(name) for name in _CUTTING] for run in runs]
-    same = runs[0].config.index == runs[1].config.index or cuttings[0] == cuttings[1]
-    names = distinct([run.name for run in runs], 32)
-    sides = [moves.moves(first, second, same_chunks=same), moves.moves(second, first, same_chunks=same)]
-    words = moves.words(sides[0], sides[1], k, (names[0], names[1]))
-    if not same:
-        words += " They are cut differently: chunks are joined that share at least half of the shorter one."
-    st.markdown(plain(words))
-    for place, column in enumerate(st.columns(2, gap="medium")):
-        with column:
-            _cards(runs[place], question, results[place], k, sides[place], runs[1 - place].config.depth, place == 1)
-
-
-def _cards(
-    run: Run, question: Question, result: Retrieved, k: int, side: Sequence[Move], other_depth: int, back: bool
-) -> None:
-    """Draw the chunks of a ranking; `back` is whether the moves of `side` lead back to the baseline."""
-    by = f"ranking by {run.ranked_by}" if run.ranked_by else "contexts that it read"
-    heading.section(f"{plain(run.name)}: {plain(by)}")
-    if unranked := measurements.unranked_words(run):
-        st.caption(unranked)
-    notes = {}
-    for move in side:  # "for" where the other run ranks the text better, "against" where worse
-        is_better = back if not move.other else (move.other > move.rank) == back
-        stance = "" if move.other == move.rank else "for" if is_better else "against"
-        notes[move.chunk_id] = Note(((stance, moves.move_words(move, other_depth, back=back)),))
-    if run.knows.opaque:
-        passages.given_chunks(run.corpus_id, question, result.ranking.ids, notes)
-        return
-    passages.ranked_chunks(
-        run.corpus_id, question, result, k=min(k, run.config.depth), first=LEAST, key=run.id, notes=notes
-    )

@@ -9,7 +9,7 @@ from ragviz.core.experiment import Experiment
 from ragviz.jobs import queue
 from ragviz.ui import cache
 
-RUN_OF = {"run": "name", "index-run": "name", "rejudge": "run", "record": "name"}
+RUN_OF = {"run": "name", "rejudge": "run", "record": "name"}
 """Kind of job → the argument that names its run."""
 
 

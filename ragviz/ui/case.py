@@ -130,7 +130,7 @@ def body(run: Run, question: Question, retrieved: Retrieved, k: int, claim: Chos
     texts(run, question, retrieved, evaluated, k, claim)
     with st.container(key="case-below"):
         left, right = st.columns([2, 1], gap="medium")
-        with left, notices.errors_shown():
+        with left, st.container(key="case-ranking", gap="small"), notices.errors_shown():
             ranking(run, question, retrieved, evaluated, k, claim)
         with right, notices.errors_shown():
             scores(cache.summary(run, k), question.id, cache.scores_of(run, question.id), evaluated)
@@ -259,13 +259,13 @@ def ranking(
         for chunk_id in judged[question.id].supporting - gold if question.id in judged else ():
             note = notes.get(chunk_id, Note())
             notes[chunk_id] = Note((SUPPORTS, *note.badges), note.claim_verdict)
-    with st.container(key="case-ranking", gap="small"):
-        if knows.gold_read or knows.opaque:
-            asked = question if knows.ranking else replace(question, evidence=())
-            passages.given_chunks(run.corpus_id, asked, context, notes)
-        else:
-            key, first = f"inspect-{run.id}", max(k + 2, 5)
-            passages.ranked_chunks(run.corpus_id, question, retrieved, k=k, first=first, key=key, notes=notes)
+    if knows.gold_read or knows.opaque:
+        asked = question if knows.ranking else replace(question, evidence=())
+        passages.given_chunks(run.corpus_id, asked, context, notes)
+    else:
+        passages.ranked_chunks(
+            run.corpus_id, question, retrieved, k=k, first=max(k + 2, 5), key=f"inspect-{run.id}", notes=notes
+        )
 
 
 def chunk_notes(evaluated: EvaluatedAnswer | None, claim: Chosen | None) -> dict[str, Note]:

@@ -38,8 +38,6 @@ CHOSEN = ("point", "stream", "slice")
 """Parameters of the address that list the questions of a point, a stream or a slice; one of them at a time."""
 LIST = ("metric", "other", "side", "scatter", *CHOSEN)
 """Parameters of the address that choose the list of questions on the page Compare."""
-EFFECTS = {"rescued": "▲ rescued", "broken": "▼ broken", "moved": "lost elsewhere", "stayed": "same"}
-"""Effect of a stream → how its rows say it."""
 ANCHOR = "pair-questions"
 """Id of the element at the head of the list."""
 OPEN = "open-case"
@@ -79,7 +77,7 @@ def _streams(first: Run, second: Run, k: int) -> Streams:
 
 
 def flow(shown: Compared) -> None:
-    """Draw the flow with the table of its streams beside it; a row or a mark lists its questions."""
+    """Draw the flow; a mark lists the questions of its stream."""
     streams = _streams(*shown.both, shown.comparison.k)
     only = "" if streams.answered else ", retrieval only"
     heading.section(f"Where questions moved at k = {shown.comparison.k}{only}")
@@ -88,10 +86,6 @@ def flow(shown: Compared) -> None:
         st.caption(words)
         return
     st.markdown(plain(words))
-    beside.draw("flow", partial(_flow_figure, shown, streams), partial(_flow_table, shown, streams), widths=(5, 4))
-
-
-def _flow_figure(shown: Compared, streams: Streams) -> None:
     key, keys = f"flow-{_turn()}", [stream.key for stream in streams.flow.streams]
 
     def clicked() -> None:
@@ -100,25 +94,6 @@ def _flow_figure(shown: Compared, streams: Streams) -> None:
 
     short = distinct(shown.names, 26)
     figure.draw(pair_plots.flow(streams.flow, streams.titles, (short[0], short[1])), key, on_select=clicked)
-
-
-def _flow_table(shown: Compared, streams: Streams) -> None:
-    short = distinct(shown.names, 20)
-    rows = pd.DataFrame(
-        {
-            short[0]: streams.titles[stream.source],
-            short[1]: streams.titles[stream.target],
-            "Questions": stream.count,
-            "Effect": EFFECTS[stream.effect],
-        }
-        for stream in streams.flow.streams
-    )
-    table.draw(
-        rows, "streams", alt="Streams between causes of loss", above=wording.counted(len(rows), "stream"),
-        file="streams", columns={short[0]: 150, short[1]: 150, "Questions": 75, "Effect": 115}, most=10,
-        among=streams.flow.streams, turn=_turn(), opened=lambda stream: list_only("stream", stream.key),
-        closed=lambda: list_only("stream", None),
-    )  # fmt: skip
     unknown = streams.flow.unknown
     left_out = f" {wording.counted(unknown, 'question')} without a known cause in both are left out." if unknown else ""
     st.caption(f"A click lists the questions of a stream.{left_out}")

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
-from ragviz.analysis import compare, comparison_words, diagnose, differing, leaderboards, ties
+from ragviz.analysis import compare, comparison_words, differing, leaderboards, ties
 from ragviz.analysis.compare import Comparison, Delta, MetricRow
 from ragviz.analysis.evaluate import CURVES
 from ragviz.core.configuration import Run
 from ragviz.metrics.registry import METRICS, scale_of, title_of
 from ragviz.report import curve_plots, difference_plots, expense_plots, leaderboard_plots, small_multiples
-from ragviz.runs import comparisons, moved_questions
+from ragviz.runs import comparisons
 from ragviz.runs.overviews import Overview
 from ragviz.stats.standings import Standing
 from ragviz.text.markup import plain
@@ -33,8 +31,6 @@ MARKS = {
     "undecided": "? undecided",
     "equal": "= equal",
 }
-SIDE_BY_SIDE = 4
-"""Runs that have a column each in a table; more have a row each."""
 OVERLAID = 3
 """Runs that one picture of curves or bars shows together; of more, each has a panel of its own."""
 AXES: Mapping[ties.By, str] = {
@@ -340,10 +336,6 @@ def pairs_table(shown: Compared) -> None:
     )
 
 
-def _width(title: str) -> int:
-    return 60 + 5 * len(title)
-
-
 def settings_table(comparison: Comparison) -> None:
     """Draw what differs in the configurations, and nothing that does not."""
     heading.section("Configuration differences")
@@ -353,59 +345,9 @@ def settings_table(comparison: Comparison) -> None:
     titles = [differing.title(each.key) for each in comparison.settings]
     cells = [[differing.value_words(each.key, value) for value in each.values] for each in comparison.settings]
     names = distinct(comparison.runs, 26)
-    columns: dict[str, Any]
-    if len(names) <= SIDE_BY_SIDE:
-        rows = pd.DataFrame({"Setting": titles} | dict(zip(names, zip(*cells, strict=True), strict=True)))
-        columns = {"Setting": 150}
-    else:
-        rows = pd.DataFrame({"Run": names} | dict(zip(titles, cells, strict=True)))
-        columns = {"Run": table.text(190, pinned=True)} | {title: _width(title) for title in titles}
+    rows = pd.DataFrame({"Setting": titles} | dict(zip(names, zip(*cells, strict=True), strict=True)))
+    columns = {"Setting": table.text(150, pinned=True)}
     table.draw(rows, "settings", columns=columns, alt="Configuration differences")
-
-
-@cache.kept(32)
-def _stage_counts(k: int, *runs: Run) -> tuple[bool, list[Counter[str]]]:
-    """Return how many of the common questions each run lost at each stage, and whether the stages tell of answers.
-
-    They do when those of all runs do; else the stages of all runs end with the ranking, of questions with evidence.
-    """
-    answered, causes = moved_questions.shared_causes(runs, k, cache.SOURCES)
-    counted = [i for i in causes[0] if all(each.get(i) for each in causes)]
-    return answered, [Counter(each[i] for i in counted) for each in causes]
-
-
-def stages_table(shown: Compared) -> None:
-    """Draw how many of the common questions each run lost at which stage."""
-    comparison, runs = shown.comparison, shown.runs
-    answered, counts = _stage_counts(comparison.k, *runs)
-    if not (total := counts[0].total()):
-        return
-    depth = comparison.depth if len({run.config.depth for run in runs}) == 1 else 0
-    knows = diagnose.in_common([run.knows for run in runs])
-    present = [cause for cause in diagnose.CAUSES if cause == "fine" or any(count[cause] for count in counts)]
-    titles = [diagnose.about(c, knows, k=comparison.k, depth=depth, answered=answered).title for c in present]
-    at = (
-        ""
-        if all(run.knows.opaque for run in runs)
-        else f" at k = {comparison.k}{'' if answered else ', retrieval only'}"
-    )
-    heading.section(f"Where questions are lost{at}")
-    of_all = f"Of {wording.counted(total, 'common question')}{'' if answered else ' with evidence'}"
-    columns: dict[str, Any]
-    if len(runs) <= SIDE_BY_SIDE:
-        right = " → ".join(f"{count['fine']:,}" for count in counts)
-        said = "answered correctly" if answered else titles[-1].lower()
-        st.markdown(plain(f"{of_all}, {said}: {right}.").replace(" → ", "\u00a0→\u00a0"))
-        names = distinct(comparison.runs, 13)
-        cells = {name: [count[cause] for cause in present] for name, count in zip(names, counts, strict=True)}
-        rows = pd.DataFrame({"Stage": titles} | cells)
-        columns = {"Stage": 125} | dict.fromkeys(names, 105)
-    else:
-        st.markdown(plain(f"{of_all}:"))
-        by_stage = {title: [c[cause] for c in counts] for title, cause in zip(titles, present, strict=True)}
-        rows = pd.DataFrame({"Run": distinct(comparison.runs, 22)} | by_stage)
-        columns = {"Run": table.text(160, pinned=True)} | {title: _width(title) for title in titles}
-    table.draw(rows, "stages", columns=columns, alt="Questions lost at each stage, by run")
 
 
 def metric_rows(shown: Compared, measured: Mapping[str, MetricRow]) -> pd.DataFrame:

@@ -1,9 +1,7 @@
-"""The downloads of a run: its files, and the tables of everything it holds, as CSV, JSON Lines or Parquet."""
+"""The downloads of a run: its report and its files."""
 
 from __future__ import annotations
 
-import io
-import zipfile
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -13,10 +11,10 @@ from ragviz.analysis.rules import Rule
 from ragviz.core.configuration import Run
 from ragviz.core.experiment import Experiment
 from ragviz.report import reports
-from ragviz.runs import cases, exports, tables
+from ragviz.runs import cases, exports
 from ragviz.ui import cache
 
-_MEDIA_TYPES = {"json": "application/json", "csv": "text/csv", "jsonl": "application/jsonl", "zip": "application/zip"}
+_MEDIA_TYPES = {"json": "application/json", "csv": "text/csv", "jsonl": "application/jsonl"}
 
 
 def popover(run: Run) -> None:
@@ -26,14 +24,6 @@ def popover(run: Run) -> None:
         [data] = exports.export_run(cache.workspace(), run, files=[name]).values()
         return data
 
-    def everything() -> bytes:
-        files = exports.export_run(cache.workspace(), run, list(tables.TABLES), str(ending))
-        buffer = io.BytesIO()
-        with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-            for name, data in files.items():
-                archive.writestr(name, data)
-        return buffer.getvalue()
-
     with st.popover("Download", icon=":material/download:"):
         st.markdown("**Report** · one HTML file that opens offline and prints")
         report_button([run])
@@ -41,11 +31,7 @@ def popover(run: Run) -> None:
         with st.container(horizontal=True, gap="small"):
             for name in cases.FILES:
                 _button(run, name, partial(one, name), name)
-        st.markdown("**Everything** · these files, and a table for each thing that the run holds")
-        ending = st.segmented_control(
-            "Tables as", list(exports.FORMATS), default="csv", key="export-format", required=True
-        )
-        _button(run, "All files and tables (zip)", everything, "all.zip")
+        st.caption("ragviz runs export writes a table for each thing that the run holds.")
 
 
 def report_button(runs: Sequence[Run], k: int | None = None, rule: Rule | None = None) -> None:

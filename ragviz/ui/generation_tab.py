@@ -38,11 +38,9 @@ def show(corpus: Corpus, question_set: QuestionSet | None, suggested: str) -> No
             address.link("index", "Build an index")
         return
     names = [i.name for i in indexes]
-    inputs.still_there("generate-from", names, "index")
-    first = names.index(address.chosen("index", names) or names[0])
     generators = [g for g in pipeline.GENERATORS if g == "extractive" or workspace.settings.model_configured]
     with st.grid(2, min_column_width=150):
-        source = indexes[names.index(st.selectbox("Source index", names, index=first, key="generate-from"))]
+        source = indexes[names.index(address.choose("Source index", names, "index") or names[0])]
         generator: str = st.selectbox(
             "Generator", generators, index=len(generators) - 1, format_func=GENERATORS.__getitem__, help=EXPLAINED
         )

@@ -24,7 +24,6 @@ from ragviz.text.markup import plain
 from ragviz.ui import (
     address,
     cache,
-    competition_view,
     coverage_view,
     drill_view,
     generation_tab,
@@ -61,7 +60,6 @@ def draw(corpus: Corpus, question_set: QuestionSet, index: IndexInfo | None) -> 
         "Planned and made": lambda: generation_tab.planned_and_made(question_set),
         "Drill": lambda: drill_view.show(question_set, index),
         "Coverage map": lambda: coverage_view.draw(corpus, question_set, index, newest),
-        "New documents": lambda: competition_view.show(question_set, cache.workspace().store.runs.all(corpus.id)),
     }
     notices.tabs(parts, "health-tab")
 

@@ -13,6 +13,7 @@ from ragviz.core.digests import new_id
 from ragviz.core.errors import RagvizError
 from ragviz.core.job import Job, NewJob
 from ragviz.jobs import queue
+from ragviz.jobs.tasks import KINDS
 from ragviz.service import corpus_verbs, job_verbs
 from ragviz.text.markup import plain, sentence, shortened
 from ragviz.ui import address, cache, presses, wording
@@ -20,8 +21,6 @@ from ragviz.ui.kit import acting, notices
 
 IN_VIEW = 2
 """Jobs that stand above the navigation, the others folded, so that it stays in view."""
-RUNS = ("sweep", "confirm", "run", "index-run", "again", "rejudge", "record")
-"""Kinds of jobs that are paused rather than cancelled: resumed, they repeat nothing."""
 _DISMISSED = "dismissed"
 """Session state: ids of the jobs whose outcome is not shown any more. In the result of a job that ended badly: when it
 was started last when its card was dismissed."""
@@ -155,30 +154,10 @@ ENDINGS = {"done": "finished"}
 """Status of a job → what happened to it, where that is another word."""
 MARKS = {"failed": ":red[✗]", "cancelled": ":gray[■]", "interrupted": ":orange[▲]"}
 AGAIN = {"failed": "Try again", "cancelled": "Resume", "interrupted": "Resume"}
-PAGES = {
-    "documents": "documents",
-    "index": "index",
-    "questions": "questions",
-    "verify": "questions",
-    "import": "questions",
-    "asked": "questions",
-    "run": "run",
-    "record": "targets",
-    "import-run": "targets",
-    "rejudge": "results",
-    "replay": "results",
-    "sweep": "experiment",
-    "confirm": "experiment",
-    "again": "results",
-    "drill": "health",
-    "health": "health",
-    "search": "results",
-}
-"""Kind of job → the page of its choices."""
 
 
 def _ending(job: Job) -> str:
-    return "paused" if job.status == "cancelled" and job.kind in RUNS else ENDINGS.get(job.status, job.status)
+    return "paused" if job.status == "cancelled" and KINDS[job.kind].pauses else ENDINGS.get(job.status, job.status)
 
 
 def _draw_jobs(corpus_id: str) -> None:
@@ -233,7 +212,7 @@ def _draw(job: Job, place: int | None = None) -> None:
         st.markdown(f"**{plain(job.title)}**{where}{by(job)}")
         share, words = job_words(job, time.time(), _pace(job), place)
         st.progress(share, text=words)
-        verb = "Cancelling…" if job.cancel else "Pause" if job.kind in RUNS else "Cancel"
+        verb = "Cancelling…" if job.cancel else "Pause" if KINDS[job.kind].pauses else "Cancel"
         off = job.cancel or _off(job)
         if st.button(verb, key=f"cancel-{job.id}", disabled=off, type="tertiary"):
             _act(lambda: job_verbs.cancel(cache.workspace(), job))
@@ -274,7 +253,7 @@ def _draw_unsuccessful(job: Job) -> None:
                 AGAIN[job.status], key=f"resume-{job.id}", type="tertiary", disabled=_off(job)
             ):
                 _act(lambda: _watch(job_verbs.resume(cache.workspace(), job)))
-            page = "settings" if "settings page" in job.error or "OPENAI_" in job.error else PAGES.get(job.kind, "")
+            page = "settings" if "settings page" in job.error or "OPENAI_" in job.error else KINDS[job.kind].page
             if job.status == "failed" and page and not (st.context.url or "").endswith(f"/{page}"):
                 address.link(page, f"Open {page}")
             if st.button("Dismiss", key=f"dismiss-{job.id}", type="tertiary", disabled=acting.off()):

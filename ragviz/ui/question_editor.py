@@ -34,24 +34,25 @@ def edit(corpus: Corpus, question_set: QuestionSet | None, set_name: str, questi
     """
     name = f"draft-{question_set.id}-{question.id}" if question_set and question else f"draft-{corpus.id}-new"
     draft = draft_of(name, question)
-    draft.corpus, draft.question_set = corpus, question_set
     infos = [info for info in cache.workspace().store.documents.all(corpus.id) if info.status == "ok"]
     names = {info.id: info.name for info in infos}
     left, right = st.columns([2, 3], gap="medium")
     with right:
         _documents(corpus, draft, infos, name)
     with left:
-        draft.text = st.text_area("Question", draft.text, key=f"{name}/text", height=80)
-        draft.answer = st.text_area("Answer", draft.answer, key=f"{name}/answer", height=100)
+        draft.text = st.text_area("Question", draft.text, key=f"{name}/text", height=80, persist_state="session")
+        draft.answer = st.text_area("Answer", draft.answer, key=f"{name}/answer", height=100, persist_state="session")
         one, two = st.columns(2)
         types: tuple[QuestionType, ...] = get_args(QuestionType)
         styles: tuple[QuestionStyle, ...] = get_args(QuestionStyle)
         draft.type = one.selectbox(
-            "Type", types, types.index(draft.type), key=f"{name}/type", format_func=TYPE_TITLES.__getitem__
-        )
+            "Type", types, types.index(draft.type), key=f"{name}/type", format_func=TYPE_TITLES.__getitem__,
+            persist_state="session",
+        )  # fmt: skip
         draft.style = two.selectbox(
-            "Style", styles, styles.index(draft.style), key=f"{name}/style", format_func=STYLE_TITLES.__getitem__
-        )
+            "Style", styles, styles.index(draft.style), key=f"{name}/style", format_func=STYLE_TITLES.__getitem__,
+            persist_state="session",
+        )  # fmt: skip
         _evidence(corpus, draft, names, name)
         if question is None:
             created = "" if question_set else ", which will be created"
@@ -64,7 +65,7 @@ def edit(corpus: Corpus, question_set: QuestionSet | None, set_name: str, questi
                 st.rerun()
         if save:
             with notices.errors_shown():
-                _save(draft, set_name, name)
+                _save(corpus, question_set, draft, set_name, name)
 
 
 def _evidence(corpus: Corpus, draft: Draft, names: dict[str, str], name: str) -> None:
@@ -77,6 +78,7 @@ def _evidence(corpus: Corpus, draft: Draft, names: dict[str, str], name: str) ->
         draft.unanswerable = st.checkbox(
             "The documents do not answer it", draft.unanswerable, key=f"{name}/unanswerable",
             help="An answer other than a refusal is wrong then. Without a reference answer this is assumed.",
+            persist_state="session",
         )  # fmt: skip
     for g, group in enumerate(draft.groups, start=1):
         with st.container(border=True, gap="xsmall"):
@@ -206,17 +208,15 @@ def _text_of(draft: Draft, document: Document, target: str, name: str) -> None:
             st.rerun()
 
 
-def _save(draft: Draft, set_name: str, name: str) -> None:
+def _save(corpus: Corpus, question_set: QuestionSet | None, draft: Draft, set_name: str, name: str) -> None:
     """Save the draft; a question that somebody else changed meanwhile is replaced when it is saved again."""
-    assert draft.corpus is not None
     try:
         more: dict[str, Any] = {"unanswerable": draft.unanswerable, "question_type": draft.type, "style": draft.style}
-        if draft.question is None or draft.question_set is None:
+        if draft.question is None or question_set is None:
             saved = authoring.written(draft.text, draft.answer, draft.evidence, **more)
-            question_set = draft.question_set or sets.question_set(cache.workspace(), draft.corpus, set_name)
+            question_set = question_set or sets.question_set(cache.workspace(), corpus, set_name)
             question_verbs.add(cache.workspace(), question_set, saved)
         else:
-            question_set = draft.question_set
             words: dict[str, Any] = {"text": draft.text, "answer": draft.answer, "evidence": draft.evidence}
             saved = authoring.changed(draft.question, **words, **more)
             question_verbs.save(cache.workspace(), question_set, saved, draft.version, "edited a question")

@@ -17,9 +17,9 @@ from ragviz.metrics.registry import shown_in
 from ragviz.questions.question_types import STYLES, TYPES
 from ragviz.runs import judgements, measurements, rescue_words
 from ragviz.text.former_documents import is_among
-from ragviz.text.markup import plain, without_middle
+from ragviz.text.markup import without_middle
 from ragviz.ui import address, cache, wording
-from ragviz.ui.kit import filters, heading, saving, table
+from ragviz.ui.kit import filters, heading, table
 
 
 def rank_words(pair: tuple[int, ...] | None) -> str | None:
@@ -88,7 +88,6 @@ ANCHOR = "questions-shown"
 """Id of the element at the head of the list."""
 CASE = "inspect"
 """Path of the page that shows one question."""
-_OPENED = "opened-cases"  # session state: run → the question of it that was last opened
 _SHOWN_CASE = "shown-case"  # session state: the run of the case that was last shown
 NOTHING = "nothing"
 """Value of the filter `rescued` for the lost questions that no change rescues."""
@@ -314,46 +313,38 @@ def draw(run: Run, rows: pd.DataFrame, total: int, k: int, left_out: str, key: s
     above = table.row_above("asked")
     with above:
         _filters(run, k)
-        shown = _chosen_columns(run, rows)
     if not len(rows):
-        with above:
-            saving.button(shown, f"{run.name}-questions", "asked-csv")
         made = judgements.made_at(run, k) if st.query_params.get("cause") else ""
         st.caption(
             f"No question passes these filters.{f' {made}: causes after them are known there only.' if made else ''}"
         )
     else:
-        _table(run, rows, shown, k, above, key)
+        _table(run, rows, k, above, key)
     came_from = address.arrived_from()
     returns = came_from == CASE and st.session_state.get(_SHOWN_CASE) == run.id
     heading.follow(ANCHOR, active, run.id, came_from=came_from, returns=returns)
 
 
 def open_case(run: Run, question_id: str, k: int, **parameters: str | None) -> None:
-    """Open a question's case; on the way back, the list is in view and names the question."""
+    """Open a question's case; on the way back, the list is in view."""
     address.go_to(CASE, run=run.name, question=question_id, k=k, **parameters, **filter_parameters())
 
 
-def note_case(run: Run, question_id: str) -> None:
-    """Note that a run's case is shown, for the list of the run that one goes back to."""
-    st.session_state.setdefault(_OPENED, {})[run.id] = question_id
+def note_case(run: Run) -> None:
+    """Note that a case of a run is shown, for the list of the run that one goes back to."""
     st.session_state[_SHOWN_CASE] = run.id
 
 
-def _table(run: Run, rows: pd.DataFrame, shown: pd.DataFrame, k: int, above: Any, key: str) -> None:
+def _table(run: Run, rows: pd.DataFrame, k: int, above: Any, key: str) -> None:
     ids = rows["Id"].to_numpy().tolist()
 
     def opened(question_id: str) -> None:
         st.session_state["open-question"] = question_id
 
-    last = st.session_state.get(_OPENED, {}).get(run.id)
-    if last in ids:  # a button opens it again: the grid cannot be scrolled to a row
-        place = ids.index(last)
-        with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
-            st.caption(f"Opened last: row {place + 1:,},", width="content")
-            words = f":blue[{plain(without_middle(rows['Question'].iloc[place], 90))}]"
-            st.button(words, type="tertiary", key="opened-last", help="Open it again", on_click=opened, args=(last,))
-    whole = shown
+    unknown = () if run.knows.ranking else ("Rank", "Outcome", "Document", f"Recall@{k}", "Evidence in")
+    repeated = ("Evidence in", "Type", "Style", "Outcome" if run.knows.answers else "Cause")
+    whole = rows.drop(columns=[name for name in unknown if name in rows])
+    shown = whole
     if "Document" in shown:
         shown = shown.assign(Document=[without_middle(name, 40) for name in shown["Document"]])
     rank = "By which a chunk of every passage that the question needs has come; empty when one has none."
@@ -365,6 +356,7 @@ def _table(run: Run, rows: pd.DataFrame, shown: pd.DataFrame, k: int, above: Any
     table.draw(
         shown[first:end], "asked", alt="Questions, the worst first", above=above, file=f"{run.name}-questions",
         saved=lambda: whole, columns=columns, among=ids[first:end], turn=key, opened=opened, most=8, empty="–",
+        order=[name for name in shown if name not in repeated],
     )  # fmt: skip
 
 
@@ -380,10 +372,6 @@ def _filters(run: Run, k: int) -> None:
         forget_selections()
         return {"rank": None, "cause": None, "outcome": None if outcome == "all" else outcome}
 
-    def by_score(limits: tuple[float, float]) -> dict[str, str | None]:
-        everything = limits == (0.0, 1.0) or limits[0] == limits[1]
-        return {"score": None if everything else score_words(*limits)}
-
     if run.knows.ranking:
         outcome = address.first_of((st.query_params.get("outcome"),), OUTCOMES) or "all"
         titles = {name: outcomes.title(name, k, run.config.depth) for name in OUTCOMES[1:]} | {"all": "All"}
@@ -391,29 +379,8 @@ def _filters(run: Run, k: int) -> None:
             "Outcome", OUTCOMES, required=True, label_visibility="collapsed", format_func=titles.__getitem__,
             **address.shows("outcome-filter", outcome, by_outcome),
         )  # fmt: skip
-    if run.knows.ranking or metric_of(run):
-        with st.popover("Score"):
-            limits = score_range(st.query_params.get("score", "")) or (0.0, 1.0)
-            st.slider(
-                f"{score_column(run, k)}: from, to below (1 included)", 0.0, 1.0, step=0.05,
-                **address.shows("score-filter", limits if limits[0] >= 0 else (0.0, 1.0), by_score),
-            )  # fmt: skip
     with st.container(width=180):
         filters.find("find", "Find in questions")
-
-
-def _chosen_columns(run: Run, rows: pd.DataFrame) -> pd.DataFrame:
-    """Draw the choice of columns, kept in the address, and return the chosen ones, the id last.
-
-    Columns that repeat another one are not shown until they are chosen.
-    """
-    unknown = {"Id"} if run.knows.ranking else {"Id", "Rank", "Outcome", "Document", "Recall", "Evidence in"}
-    offered = {name.partition("@")[0]: name for name in rows.columns if name.partition("@")[0] not in unknown}
-    hidden = ("Evidence in", "Type", "Style", "Outcome" if run.knows.answers else "Cause")
-    default = [name for name in offered if name not in hidden]
-    with st.popover("Columns"):
-        chosen = address.choose_several("Columns", list(offered), "columns", default=default, noun="column") or default
-    return rows[[*(name for key, name in offered.items() if key in chosen), "Id"]]
 
 
 def walk(shown: Sequence[str], question_id: str) -> str | None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 
 import pandas as pd
@@ -14,7 +12,7 @@ from ragviz.analysis.rescue import Rescue, Row
 from ragviz.core.configuration import NO_EMBEDDER, Run
 from ragviz.core.job import NewJob
 from ragviz.jobs import queue
-from ragviz.runs import alternatives, replays, rescue_words
+from ragviz.runs import replays, rescue_words
 from ragviz.runs.alternatives import Change
 from ragviz.runs.replays import Columns
 from ragviz.service import run_verbs
@@ -49,8 +47,8 @@ def _not_tried(run: Run, columns: Columns, k: int) -> None:
     job = job_panel.newest_job("replay", run.corpus_id, run=run.id)
     failed = dict(job.result.get("failed", {})) if job is not None and job.status == "done" else {}
     going = job is not None and job.status in queue.ACTIVE
-    searched, computed, asks = columns.missing("search"), columns.missing("compute"), _asks(run, columns)
-    if not (searched or computed or asks):
+    searched, computed = columns.missing("search"), columns.missing("compute")
+    if not (searched or computed):
         return
     n = wording.counted(len(columns.changes.questions), "question")
     with st.container(border=True, gap="xsmall", key="rescue-missing"):
@@ -68,8 +66,6 @@ def _not_tried(run: Run, columns: Columns, k: int) -> None:
             )
             new = partial(run_verbs.replay, cache.workspace(), run, build=True)
             _offer(columns, computed, "Build and replay", "replay-build", new, explained, cost, disabled=going)
-        if asks:
-            _paid(run, asks, disabled=going)
     for change in (*searched, *computed):
         if change.key in failed:
             name = plain(rescue_words.title(columns, change.key))
@@ -95,37 +91,6 @@ def _offer(
         takes = f" ({plain(cost)})" if cost else ""
         st.markdown(f"Not tried yet: {listed}{more}{takes}.", width="stretch")
         job_panel.button(label, name, new, explained=explained, disabled=disabled)
-
-
-def _asks(run: Run, columns: Columns) -> str:
-    """Return the reranker that asks the configured model, "" where there is none, and where it was replayed."""
-    settings = cache.workspace().settings
-    own = columns.changes.scene.own
-    if not settings.model_configured or own is None or columns.changes.scene.rebuilt:
-        return ""
-    name = f"model:{settings.model}"
-    known = columns.change(f"reranker={name}")
-    replayed = known is not None and known.key in columns.known
-    return "" if replayed or run.config.reranker == name else name
-
-
-def _paid(run: Run, name: str, *, disabled: bool) -> None:
-    """Draw the reranker that asks a model: what it would cost on demand, and only then the button that pays."""
-    key = f"rescue-price-{run.id}-{name}"
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown(f"Not tried: reranked by {plain(name)}, which is paid for.", width="stretch")
-        if (price := st.session_state.get(key)) is None:
-            if st.button("What would it cost?", key="replay-price", disabled=disabled):
-                workspace = cache.workspace()
-                changes = alternatives.changes_of(workspace, run, named=[name])
-                change = next(each for each in changes.changes if each.key == f"reranker={name}")
-                with st.spinner("Counting the calls"):
-                    st.session_state[key] = replays.price_of(workspace, changes, change)
-                st.rerun()
-        else:
-            st.markdown(plain(price), width="content")
-            new = partial(run_verbs.replay, cache.workspace(), run, rerankers=[name])
-            job_panel.button("Pay and replay", "replay-paid", new, disabled=disabled)
 
 
 def _together(run: Run, together: replays.Combination, k: int) -> None:
@@ -218,10 +183,7 @@ def _lister(label: str, name: str, value: str, key: str, *, disabled: bool = Fal
 
 
 def _action(run: Run, columns: Columns, row: Row) -> None:
-    """Draw what makes the run of a change: at once where it costs nothing, else the link that fills it in.
-
-    A run that there is already is compared.
-    """
+    """Draw the link to the form with what makes the run of a change; a run that there is already is compared."""
     change, replay = columns.change(row.replay.key), row.replay
     if presentation.on():  # nothing is changed
         return
@@ -237,12 +199,6 @@ def _action(run: Run, columns: Columns, row: Row) -> None:
             f":blue[Show k = {replay.k}]", key=f"rescue-show-{replay.k}", type="tertiary",
             on_click=lambda: address.put(k=replay.k, rescued=None, broken=None),
         )  # fmt: skip
-    elif change is not None and not answers and change.effort != "paid":
-        words, label = "Makes the run; no model answers or judges.", ":blue[Make run]"
-        if not change.index:
-            words, label = "Builds the index, and makes the run on it.", ":blue[Build and run]"
-        new = partial(_made, run, change, replay.k)
-        job_panel.button(label, f"rescue-make-{replay.key}", new, kind="tertiary", explained=words)
     elif change is not None and not change.index and change.cut is not None:
         cut = change.cut
         chosen: dict[str, str | int | None] = {"chunker": cut.chunker, "chunk_size": cut.chunk_size}
@@ -256,17 +212,3 @@ def _action(run: Run, columns: Columns, row: Row) -> None:
         filled |= {"reranker": config.reranker} if config.reranker != run.config.reranker else {}
         filled |= {"context_tokens": replay.key.partition("=")[2]} if replay.kind == "budget" else {}
         address.link("run", "Make run", **filled, retriever=config.retriever, k=replay.k)
-
-
-def _made(run: Run, change: Change, k: int) -> NewJob:
-    """Return the job that makes the run of a change, on an index that it builds where there is none."""
-    store = cache.workspace().store
-    parts = change.parts if change.kind == "both" else (change.key,)
-    words = "-".join(re.sub(r"[^\w.]+", "-", part.partition("=")[2]).strip("-") for part in parts)
-    name = wording.free_name(f"{run.name}-{words}"[:80], {each.name for each in store.runs.all()})
-    config = replace(change.config, k=k)
-    if change.index or change.cut is None:
-        return run_verbs.make(cache.workspace(), name, config)
-    index = wording.free_name(f"{run.provenance['index']}-{words}"[:80], {each.name for each in store.indexes.all()})
-    corpus = store.corpora.get(run.corpus_id)
-    return run_verbs.build_and_make(cache.workspace(), corpus, index, change.cut, name, config)

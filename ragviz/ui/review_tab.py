@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Literal, get_args
+from typing import get_args
 
 import pandas as pd
 import streamlit as st
@@ -19,7 +19,7 @@ from ragviz.store.schema import version_of
 from ragviz.text import markup
 from ragviz.text.former_documents import UNKNOWN
 from ragviz.text.markup import plain
-from ragviz.ui import address, cache, passages, split_tab, unsaved, verification_button, versions_tab, wording
+from ragviz.ui import address, cache, passages, unsaved, verification_button, versions_tab, wording
 from ragviz.ui.kit import acting, filters, saving, table
 
 STATUSES: tuple[QuestionStatus, ...] = get_args(QuestionStatus)
@@ -71,14 +71,14 @@ def _rows_of(questions: Sequence[Question], names: Mapping[str, str]) -> pd.Data
 def show(question_set: QuestionSet, questions: Sequence[Question], names: Mapping[str, str]) -> None:
     """Draw the filters, the table of the questions that pass them, and the one that is open; or the table to edit."""
     verification_button.outcome(question_set)
-    filtered_questions = _filtered(question_set, questions)
+    filtered_questions = _filtered(questions)
     address.readable("question", address.one_of({q.id for q in questions}), "a question of this set")
     requested = st.query_params.get("question")
     place = next((place for place, q in enumerate(filtered_questions) if q.id == requested), 0)
     first, end = table.page(len(filtered_questions), PAGE, "rows")
     on_page = filtered_questions[first:end]
     with table.row_above("questions"):
-        active = [st.query_params.get(name, "") for name in ("status", "side", "type", "style", "find")]
+        active = [st.query_params.get(name, "") for name in ("status", "find")]
         active = [part for part in active if part not in ("", "all")]
         words = f"{len(filtered_questions):,} of {wording.counted(len(questions), 'question')}"
         st.markdown(plain(words + (f" · filter: {', '.join(active)}" if active else "")), width="stretch")
@@ -98,44 +98,18 @@ def show(question_set: QuestionSet, questions: Sequence[Question], names: Mappin
         st.caption(":orange[▲] Your changes in the table are not saved yet: they are kept there.")
     left, right = st.columns([3, 2], gap="medium")
     with left:
-        _pick(question_set, on_page, names)
+        _pick(on_page, names)
     with right:
         _detail(question_set, filtered_questions, place)
 
 
-def _filtered(question_set: QuestionSet, questions: Sequence[Question]) -> list[Question]:
-    """Return the questions that pass the filters of the address, those that no run asks last.
-
-    Status and words can always be chosen; side of the split, type and style where questions have one.
-    """
+def _filtered(questions: Sequence[Question]) -> list[Question]:
+    """Return the questions that pass the filters of the address, those that no run asks last."""
     status = address.choose_one("Status", {name: name for name in SHOWN}, "status")
-    offered = _types_and_styles(questions)
-    columns = iter(st.columns([*([2] * (len(offered) + bool(question_set.split))), 3], vertical_alignment="bottom"))
-    matches = list(questions)
-    if question_set.split:
-        with next(columns):
-            side = filters.pick("Side of the split", split_tab.SIDES_OF_SPLIT, "side")
-        matches = [q for q in matches if split_tab.passes(q, side)]
-    for name, titles in offered.items():
-        with next(columns):
-            value = filters.pick(name.capitalize(), titles, name)
-        matches = [q for q in matches if value in ("", getattr(q, name))]
-    with next(columns):
-        words = filters.find("find", "Find in questions and answers")
-    matches = [q for q in matches if words in q.text.casefold() or words in q.answer.casefold()]
+    words = filters.find("find", "Find in questions and answers")
+    matches = [q for q in questions if words in q.text.casefold() or words in q.answer.casefold()]
     kept = [q for q in matches if status in ("all", q.status) or (status == "stale" and is_stale(q))]
     return sorted(kept, key=lambda q: not q.asked)
-
-
-def _types_and_styles(questions: Sequence[Question]) -> dict[str, dict[str, str]]:
-    """Return the types and the styles that questions have, with their titles, and "" for any; neither without any."""
-    named = {"type": ("Any type", TYPE_TITLES), "style": ("Any style", STYLE_TITLES)}
-    offered = {}
-    for name, (any_of_them, titles) in named.items():
-        said = {getattr(question, name) for question in questions}
-        if keys := [key for key in titles if key and key in said]:
-            offered[name] = {"": any_of_them} | {key: titles[key].capitalize() for key in keys}
-    return offered
 
 
 def is_stale(question: Question) -> bool:
@@ -144,20 +118,17 @@ def is_stale(question: Question) -> bool:
     return gone or staleness.is_set_aside(question)
 
 
-def _pick(question_set: QuestionSet, on_page: Sequence[Question], names: Mapping[str, str]) -> None:
+def _pick(on_page: Sequence[Question], names: Mapping[str, str]) -> None:
     rows = _rows_of(on_page, names)
-    short = all(table.fitting(text, WIDTHS["Question"], 2) == " ".join(text.split()) for text in rows["Question"])
-    lines: Literal[2, 4] = 2 if short else 4
-    texts = {name: [table.fitting(text, WIDTHS[name], lines) for text in rows[name]] for name in LONG}
     table.draw(
-        rows.assign(**texts),
+        rows.assign(**{name: [table.fitting(text, WIDTHS[name], 4) for text in rows[name]] for name in LONG}),
         "questions",
         alt="Questions",
         columns={name: WIDTHS[name] for name in WIDTHS if name in rows},
         among=[q.id for q in on_page],
         opened=lambda question_id: address.put(question=question_id),
-        most=8 if short else 6,
-        lines=lines,
+        most=6,
+        lines=4,
     )
 
 

@@ -10,7 +10,6 @@ import streamlit as st
 
 from ragviz.analysis import diagnose, outcomes, run_verdict
 from ragviz.analysis.evaluate import Part, Slice, Summary, part_title
-from ragviz.analysis.pooled import Bounds, Corrected, Pooled
 from ragviz.core.configuration import Run
 from ragviz.core.question import Question
 from ragviz.metrics.registry import METRICS, title_of
@@ -22,8 +21,8 @@ from ragviz.ui.kit import figure, heading, notices, table, tiles
 
 PARTS = 100
 """Parts of the questions on a page of their table."""
-SHOWN_MISSES = 5
-"""Questions whose miss another chunk makes good that are listed at first."""
+SHOWN_MISSES = 10
+"""Questions whose miss another chunk makes good that are listed."""
 
 
 def outcome_bar(counts: outcomes.Counts, k: int, depth: int) -> None:
@@ -178,52 +177,9 @@ def _verdicts(run: Run, k: int) -> None:
         )
         return
     st.markdown(plain(pooled.sentence))
-    with tiles.row():
-        _corrected(f"Recall@{k}, corrected ↑", pooled.recall)
-        _corrected("MRR, corrected ↑", pooled.mrr)
-        _bounds(f"Context precision@{k} ↑", pooled.context_precision, "Precision at the rank of each useful chunk.")
-        _bounds(f"Context recall@{k} ↑", pooled.context_recall, "Share of the reference's claims that follow.")
-    st.caption(
-        "Corrected: a chunk that supports every claim of the reference counts as evidence. At most: if every chunk "
-        "that nobody judged did."
-    )
-    _questions(run, pooled)
-
-
-def _corrected(title: str, means: Corrected) -> None:
-    value, note = tiles.estimate_words(means.corrected)
-    if means.raw.mean is not None and means.most.mean is not None:
-        note = f"{note} · {means.raw.mean:.2f} by evidence alone, at most {means.most.mean:.2f}"
-    tiles.tile(title, value, note, explained="Mean over questions with evidence; a chunk that supports the whole "
-                 "reference counts as evidence.")  # fmt: skip
-
-
-def _bounds(title: str, bounds: Bounds, explained: str) -> None:
-    if bounds.least is None or bounds.most is None:
-        tiles.tile(title, "–", "no question has a reference", explained=explained)
-        return
-    value = f"{bounds.least:.2f}" if bounds.most - bounds.least < 0.005 else f"{bounds.least:.2f} to {bounds.most:.2f}"
-    known = bounds.known
-    note = f"n = {bounds.n:,}"
-    if known.n < bounds.n and known.mean is not None:
-        note += f" · {known.mean:.2f} where all is judged, n = {known.n:,}"
-    explained += " From the least to the greatest that it can be: not every chunk is judged."
-    tiles.tile(title, value, note, explained=explained)
-
-
-def _questions(run: Run, pooled: Pooled) -> None:
-    questions, shown = cache.questions(run), f"judged-misses-{run.id}"
-
-    def opened(question_id: str) -> None:
-        st.session_state["open-question"] = question_id
-
-    found = pooled.found if st.session_state.get(shown) else pooled.found[:SHOWN_MISSES]
-    with st.container(gap="xxsmall", key="judged-misses"):
-        for each in found:
-            st.button(
-                f":blue[{plain(questions[each.question_id].text)}] · rank {each.rank}", type="tertiary",
-                key=f"judged-miss-{each.question_id}", on_click=opened, args=(each.question_id,),
-            )  # fmt: skip
-        if len(found) < len(pooled.found) and st.button(f"Show all {len(pooled.found):,}", key=f"{shown}-button"):
-            st.session_state[shown] = True
-            st.rerun()
+    questions = cache.questions(run)
+    for each in pooled.found[:SHOWN_MISSES]:
+        address.link("inspect", f"{questions[each.question_id].text} · rank {each.rank}", run=run.name, k=k,
+                     question=each.question_id)  # fmt: skip
+    if len(pooled.found) > SHOWN_MISSES:
+        st.caption(f"and {len(pooled.found) - SHOWN_MISSES:,} more: the command `ragviz results --json` lists all")

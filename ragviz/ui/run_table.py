@@ -30,27 +30,20 @@ NOT_FOUND = "Not found to depth"
 def chosen_filter(runs: Sequence[Run]) -> tuple[list[Run], str, list[str]]:
     """Draw the filters; return the runs that pass, the filter in words ("" for none), and the tags that are chosen.
 
-    A run passes that has all the words in name, note or tags, and one of the tags, question sets and retrievers.
+    A run passes that has all the words in name, note, tags, question set or retriever, and one of the tags.
     """
     tags = sorted({tag for run in runs for tag in run.tags})
-    sets = list(dict.fromkeys(run.provenance["questions"] for run in runs))
-    retrievers = list(dict.fromkeys(run.config.retriever for run in runs))
-    with st.grid(4, min_column_width=150):
-        words = st.text_input("Find", **address.bound("find", "", str, "a text"), placeholder="name, note or tag")
+    with st.grid(2, min_column_width=150):
+        words = st.text_input("Find", **address.bound("find", "", str, "a text"), placeholder="name, note, set …")
         has_tags = tags or "tags" in st.query_params
         tagged = address.choose_several("Tags", tags, "tags", noun="tag", placeholder="all") if has_tags else []
-        of_sets = address.choose_several("Question sets", sets, "sets", noun="question set", placeholder="all")
-        by = address.choose_several("Retrievers", retrievers, "retrievers", noun="retriever", placeholder="all")
-    passing = [
-        run
-        for run in runs
-        if all(word in " ".join((run.name, run.note, *run.tags)).casefold() for word in words.casefold().split())
-        and (not tagged or not {*tagged}.isdisjoint(run.tags))
-        and (not of_sets or run.provenance["questions"] in of_sets)
-        and (not by or run.config.retriever in by)
-    ]
-    parts = [f"“{words}”" if words.strip() else "", *map(", ".join, (tagged, of_sets, by))]
-    return passing, " · ".join(filter(None, parts)), tagged
+
+    def passes(run: Run) -> bool:
+        said = " ".join((run.name, run.note, *run.tags, run.set_name, run.ranked_by)).casefold()
+        return all(word in said for word in words.casefold().split()) and (not tagged or bool({*tagged} & {*run.tags}))
+
+    parts = [f"“{words}”" if words.strip() else "", ", ".join(tagged)]
+    return [run for run in runs if passes(run)], " · ".join(filter(None, parts)), tagged
 
 
 def metrics_of(summaries: Collection[RunSummary]) -> dict[str, str]:

@@ -109,12 +109,3 @@ def _sizes(questions: Sequence[Question]) -> None:
     table.draw(rows, "split-sizes", alt="Questions, documents and kinds of each side")
     if count := len(splits.on_both(questions)):
         st.caption(f"{wording.counted(count, 'document', 'has')} questions on both sides.")
-
-
-SIDES_OF_SPLIT = {"all": "Both sides", "validation": "Validation", "test": "Test", "neither": "Neither side"}
-"""Values of the filter of questions by their side → titles."""
-
-
-def passes(question: Question, side: str) -> bool:
-    """Return whether a question passes the filter."""
-    return side in ("all", question.split or "neither")

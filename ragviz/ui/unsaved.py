@@ -9,38 +9,30 @@ from typing import Any
 import streamlit as st
 
 from ragviz.core.digests import digest, new_id
-from ragviz.core.document import Corpus, Evidence, Span
+from ragviz.core.document import Evidence, Span
 from ragviz.core.question import Question, QuestionStyle, QuestionType
 from ragviz.core.question_set import QuestionSet
 from ragviz.questions import authoring
 from ragviz.service import question_verbs
 from ragviz.store.schema import version_of
-from ragviz.store.store import Store
-from ragviz.text.markup import plain
 from ragviz.ui import wording
 from ragviz.workspace import Workspace
 
 _DRAFTS = "drafts"  # session state: `Draft` by the set and question it is of
 _TABLES = "edited-tables"  # session state: `Edited` by the id of its set
 _COLUMNS = {"Question": "text", "Answer": "answer", "Status": "status", "Reason": "reason"}
-_FIELDS = ("text", "answer", "unanswerable", "type", "style")  # of a draft: what a widget holds
+_FIELDS = ("text", "answer", "unanswerable", "type", "style")  # of a question: what is typed
 _NEW = Question("", "", "", (), "hand", "accepted")
 
 
 def keep() -> None:
-    """Copy what is typed out of the widgets, which lose it when another tab or page is opened.
-
-    To be called before the page is drawn, which may find that its subject was deleted, and draw something else.
-    """
+    """Copy the edits out of the tables' widgets, which lose them when another tab or page is opened."""
     for edited in _tables().values():
         if edited.key in st.session_state:
             edited.typed = {question_id: dict(values) for question_id, values in edited.before.items()}
             rows: dict[int, dict[str, Any]] = st.session_state.get(edited.key, {}).get("edited_rows", {})
             for row, values in rows.items():
                 edited.typed.setdefault(edited.questions[int(row)].id, {}).update(values)
-    for name, draft in _drafts().items():
-        for each in _FIELDS:
-            setattr(draft, each, st.session_state.get(f"{name}/{each}", getattr(draft, each)))
 
 
 def is_any() -> bool:
@@ -52,8 +44,7 @@ def is_any() -> bool:
 class Draft:
     """A question as it is being written; `question` is the stored one that is edited, None for a new one.
 
-    `version` is that of `question`, "" for a new one; `focus` the span of evidence looked at. `corpus` and
-    `question_set` are what it is written for, the set None where there is none yet.
+    `version` is that of `question`, "" for a new one; `focus` the span of evidence looked at.
     """
 
     text: str = ""
@@ -65,8 +56,6 @@ class Draft:
     version: str = ""
     focus: Span | None = None
     question: Question | None = None
-    corpus: Corpus | None = None
-    question_set: QuestionSet | None = None
 
     @property
     def evidence(self) -> Evidence:
@@ -76,12 +65,8 @@ class Draft:
     @property
     def changed(self) -> bool:
         """Whether it holds anything that is not saved."""
-        return self.written() != (self.question or _NEW)
-
-    def written(self) -> Question:
-        """Return the question as it is typed so far."""
-        typed = {each: getattr(self, each) for each in _FIELDS}
-        return replace(self.question or _NEW, evidence=self.evidence, **typed)
+        before = self.question or _NEW
+        return any(getattr(self, each) != getattr(before, each) for each in ("evidence", *_FIELDS))
 
 
 def draft_of(name: str, question: Question | None) -> Draft:
@@ -134,27 +119,6 @@ def targets_of(draft: Draft) -> dict[str, str]:
     }
     labels["new"] = "Additional passage" if draft.groups else "Passage"
     return labels | {f"or {g}": f"Alternative to passage {g}" for g in range(1, len(draft.groups) + 1)}
-
-
-def show_orphaned(store: Store) -> None:
-    """Show the changed drafts whose question, set or corpus somebody else deleted meanwhile, until they are dismissed.
-
-    A new question belongs to its corpus only: it is saved into the set that is chosen.
-    """
-    for name, draft in list(_drafts().items()):
-        gone = draft.corpus is not None and store.ids_of([("corpus", draft.corpus.id)]) == [None]
-        if draft.question is not None and draft.question_set is not None:  # a deleted set has none
-            gone |= not store.questions.all(draft.question_set.id, [draft.question.id])
-        if draft.changed and gone:
-            with st.container(border=True):
-                st.warning(plain(
-                    "What you were writing was deleted by somebody else meanwhile. Your unsaved changes are kept here "
-                    "until you dismiss them."
-                ))  # fmt: skip
-                st.code(f"{draft.text}\n{draft.answer}", language=None, wrap_lines=True)
-                if st.button("Dismiss", key=f"dismiss-{name}"):
-                    discard(name)
-                    st.rerun()
 
 
 @dataclass(slots=True)

@@ -1,4 +1,4 @@
-"""The versions of a question set: who changed what, what differs between two, taking edits back."""
+"""The versions of a question set: who changed what, and taking edits back."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def undo_button(question_set: QuestionSet, key: str, of: str = "") -> None:
 
 
 def show(question_set: QuestionSet) -> None:
-    """Draw all versions of a set, the newest first, and what differs between two of them."""
+    """Draw all versions of a set, the newest first, and what the one that is pressed changed."""
     listed = _versions(question_set)
     if not listed:
         st.markdown("No edits yet. Each edit, import and generation makes a version, which can be compared and undone.")
@@ -65,37 +65,28 @@ def show(question_set: QuestionSet) -> None:
         }
     )
     columns = {"What": 320, "Who": 130, "When": 150, "Asked by": 240}
-    table.draw(rows, "versions", columns=columns, most=8, alt="Versions of the question set")
-    _compare(question_set, asked_by)
-
-
-def _compare(question_set: QuestionSet, asked_by: dict[int, list[str]]) -> None:
-    heading.section("What differs")
+    table.draw(
+        rows, "versions", columns=columns, most=8, alt="Versions of the question set",
+        among=[version.number for version in listed], opened=lambda number: address.put(version=number),
+    )  # fmt: skip
     last = question_set.version
-    numbers, what = address.number_within(0, last), f"a version from 0 to {last}"
+    pressed = address.readable("version", address.number_within(1, last), f"a version from 1 to {last}")
+    _changes(question_set, pressed or last)
 
-    def label(number: int) -> str:
-        ran = f" · {asked_by[number][0]}" if number in asked_by else ""
-        return f"{number}{' (before the first edit)' if number == 0 else ' (now)' if number == last else ''}{ran}"
 
-    one, two, three = st.columns([2, 2, 1], vertical_alignment="bottom")
-    versions_offered = range(last, -1, -1)
-    of_older = address.bound("older", max(0, last - 1), numbers, what)
-    older = one.selectbox("Older version", versions_offered, format_func=label, **of_older)
-    of_newer = address.bound("newer", last, numbers, what)
-    newer = two.selectbox("Newer version", versions_offered, format_func=label, **of_newer)
-    if older > newer:
-        st.caption("The older version has the smaller number: choose the other way round.")
-        return
-    found = versions.differences(cache.workspace().store, question_set, older, newer)
-    with three:
-        if older < last and st.button(f"Restore {older}…", key="restore-version", disabled=acting.off()):
+def _changes(question_set: QuestionSet, number: int) -> None:
+    """Draw what a version changed, with the button that restores the set as it was before it."""
+    before = number - 1
+    with st.container(horizontal=True, vertical_alignment="center"):
+        heading.section(f"What version {number} changed")
+        if st.button(f"Restore {before}…", key="restore-version", disabled=acting.off()):
             notices.confirm(
-                f"All questions of “{question_set.name}” become as they were in version {older}, as a new version: "
+                f"All questions of “{question_set.name}” become as they were in version {before}, as a new version: "
                 "this can be undone. Earlier runs keep the questions as they were asked.",
                 "Restore",
-                lambda: question_verbs.restore(cache.workspace(), question_set, older),
+                lambda: question_verbs.restore(cache.workspace(), question_set, before),
             )
+    found = versions.differences(cache.workspace().store, question_set, before, number)
     if not found:
         st.caption("No question differs.")
         return
@@ -112,7 +103,7 @@ def _compare(question_set: QuestionSet, asked_by: dict[int, list[str]]) -> None:
         "version-differences",
         alt="Questions that differ",
         above=f"{wording.counted(len(found), 'question')} differ{'s' if len(found) == 1 else ''}",
-        file=f"{question_set.name}-{older}-{newer}",
+        file=f"{question_set.name}-{number}",
         columns={"Question": 300 if is_told else 450, "What": 110, "Before": 250, "After": 250},
         most=6,
         lines=4 if is_told else 1,

@@ -21,8 +21,8 @@ READ = {  # the parameters that each page reads, beside `corpus` and those of li
     "documents": "document at part index tab",
     "index": "index query tab chunker chunk_size overlap embedder similarity backend es-type es-m es-ef_construction "
     "es-shards es-replicas",
-    "questions": "set status find question edit in-table tab index side type style reviewer older newer asked",
-    "health": "set index check question tab earlier later chunk",
+    "questions": "set status find question edit in-table tab index version asked",
+    "health": "set index check question tab chunk",
     "targets": "tab endpoint run",
     "run": "index set run preset retriever rrf_constant k reranker context_tokens",
     "results": "run k per rank document kind type style by outcome cause find metric question tab rescued broken if-k "
@@ -32,7 +32,7 @@ READ = {  # the parameters that each page reads, beside `corpus` and those of li
     "compare": "runs k metric other side question primary effect curve expense by point stream slice",
     "experiment": "experiment set chunkers chunk_sizes overlaps prefixs embedders backends retrievers rrf_constants "
     "rerankers rerank_depths depths ks answerers side baseline primary",
-    "runs": "find tags sets retrievers fields run",
+    "runs": "find tags run",
     "home": "run index",
     "settings": "run set",
     "audit": "since person verb page",
@@ -132,9 +132,6 @@ UNUSABLE = [  # page, what else its address holds, the parameter, and what it ca
     ("inspect", RUN, "rank", [*NUMBERS, "5-2", "21"]),
     ("inspect", RUN, "cause", OTHERS),
     ("runs", {}, "tags", OTHERS),
-    ("runs", {}, "sets", [*OTHERS, "foreign"]),
-    ("runs", {}, "retrievers", OTHERS),
-    ("runs", {}, "fields", OTHERS),
     ("inspect", RUN, "tab", OTHERS),
     ("inspect", {}, "runs", OTHERS),
     ("compare", {}, "runs", [*OTHERS, "foreign"]),

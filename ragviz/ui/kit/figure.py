@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import plotly.graph_objects as go
 import streamlit as st
-from streamlit import runtime
 
 from ragviz.report import style
 from ragviz.text.markup import values
-from ragviz.ui.kit import saving
-
-_DRAWING = 0.4
-"""Seconds in which a browser draws text, tiles and a bar; with 0.1 it was found to wait for the rest."""
 
 
 def draw(drawn: go.Figure, key: str, *, on_select: Callable[[], None] | None = None) -> None:
@@ -23,11 +17,9 @@ def draw(drawn: go.Figure, key: str, *, on_select: Callable[[], None] | None = N
 
     With `on_select` its points can be clicked, and `st.session_state[key]` holds the selection.
     """
-    alt, config = (drawn.layout.meta or {}).get("alt"), style.CONFIG | saving.picture_options()
-    if on_select is None:
-        st.plotly_chart(drawn, key=key, config=config, alt=alt)
-    else:
-        st.plotly_chart(drawn, key=key, config=config, alt=alt, on_select=on_select, selection_mode="points")
+    alt, config = (drawn.layout.meta or {}).get("alt"), style.CONFIG | {"toImageButtonOptions": {"scale": 2}}
+    select = on_select or "ignore"
+    st.plotly_chart(drawn, key=key, config=config, alt=alt, on_select=select, selection_mode="points")
     if sentences := [words for trace in drawn.data for words in _hover_texts(trace)]:
         st.html(values(sentences))
 
@@ -51,13 +43,3 @@ def clicked(state: Any) -> tuple[int, ...] | None:
     data = points[0]["customdata"]
     values = data.values() if isinstance(data, Mapping) else data if isinstance(data, Sequence) else [data]
     return tuple(int(value) for value in values)
-
-
-def draw_so_far(place: str) -> None:
-    """Let the browser draw what is above before the rest is sent: on arrival at `place`, once in a session.
-
-    A browser that gets a page with pictures all at once draws nothing of it until it has loaded Plotly.
-    """
-    if runtime.exists() and not st.session_state.get(f"drawn-{place}"):
-        time.sleep(_DRAWING)
-        st.session_state[f"drawn-{place}"] = True

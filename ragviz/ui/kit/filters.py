@@ -37,12 +37,3 @@ def find(name: str, placeholder: str, *, label: str = "Find") -> str:
         on_change=lambda: address.put(**{name: st.session_state[key] or None}),
     )  # fmt: skip
     return words.casefold()
-
-
-def pick(label: str, titles: Mapping[str, str], name: str) -> str:
-    """Draw a box of options (value → title) bound to the parameter `name`; the first is the default."""
-    bound = address.bound(name, next(iter(titles)), address.one_of(titles), f"one of {', '.join(filter(None, titles))}")
-    picked: str = st.selectbox(
-        label, list(titles), format_func=titles.__getitem__, label_visibility="collapsed", **bound
-    )
-    return picked

@@ -47,12 +47,6 @@ def header(title: str, lead: str = "", *, crumbs: Sequence[Crumb] = ()) -> Any:
     return beside
 
 
-def copy_link() -> None:
-    """Draw the button that shows the address of this view, whole, to be copied with one click."""
-    with st.popover("Copy link", icon=":material/link:"):
-        st.code(address.whole(), language=None, wrap_lines=True)
-
-
 def section(title: str) -> None:
     """Draw the title of a part of the page, a heading of the second level; `title` is markdown."""
     st.header(title, anchor=False)

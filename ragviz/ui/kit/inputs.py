@@ -1,12 +1,8 @@
-"""Fields that keep what a person meant: a name beside its suggestion, a choice whose option was deleted meanwhile."""
+"""The field of a name, beside its suggestion."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import streamlit as st
-
-from ragviz.ui import wording
 
 
 def suggested_name(
@@ -25,14 +21,3 @@ def suggested_name(
     st.session_state[f"{key}-suggested"] = suggested
     name: str = st.text_input(label, key=key, max_chars=200, help=explained)
     return name.strip()
-
-
-def still_there(key: str, options: Sequence[str], noun: str) -> None:
-    """Ignore a click, and say so, when the selected option of the box `key` was deleted; call it before the box."""
-    selected, deleted_key = st.session_state.get(key), f"{key}-deleted"
-    if selected is not None and selected not in options:
-        del st.session_state[key]
-        st.session_state[deleted_key] = selected
-        st.rerun()
-    if (name := st.session_state.pop(deleted_key, None)) is not None:
-        st.warning(f"The {noun} “{wording.quoted(name)}” was deleted meanwhile: nothing was done. Choose again.")

@@ -54,6 +54,7 @@ def draw(
     file: str = "",
     saved: Callable[[], pd.DataFrame] | None = None,
     columns: Mapping[str, Any] | None = None,
+    order: Sequence[str] | None = None,
     among: Sequence[Row] = (),
     opened: Callable[[Row], object] | None = None,
     goes: Callable[[Row], object] | None = None,
@@ -75,6 +76,7 @@ def draw(
         file: name of the download, without ending; "" for none.
         saved: makes what is downloaded instead of `rows`, for longer names, and pages that are not shown.
         columns: widths in pixels, or how a column is drawn (`number`, `bar`, `text`), by its name.
+        order: the columns that are seen at first, the others by the menu of the table; None for all.
         among: what stands in each row.
         opened: called with the one of `among` in whose row a cell is pressed.
         goes: called likewise, after the table is drawn: it may open another page.
@@ -98,6 +100,7 @@ def draw(
     state = f"{key}-{turn}" if turn else key
     config = {name: {"width": each} if isinstance(each, int) else each for name, each in (columns or {}).items()}
     options: dict[str, Any] = {"hide_index": True, "column_config": config, "alt": alt, "key": state}
+    options |= {"column_order": order}
     options |= {"height": height(len(rows), most, lines), "placeholder": empty}
     options |= {"row_height": None if lines == 1 else HEIGHTS[lines]}
     if opened is not None or goes is not None:
