@@ -7,13 +7,14 @@ from ragviz.metrics.registry import title_of
 from ragviz.text.markup import plain
 from ragviz.ui import address, cache, compared_questions, compared_runs, downloads, frame, wording
 from ragviz.ui.compared_runs import Compared
-from ragviz.ui.kit import beside, heading, notices
+from ragviz.ui.kit import beside, figure, heading, notices
 
 workspace = frame.begin()
 
 
 def answer(shown: Compared) -> None:
     compared_runs.in_words(shown)
+    figure.draw_so_far("compare")
 
     def right() -> None:
         compared_runs.differences(shown)

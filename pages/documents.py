@@ -70,7 +70,6 @@ def waits(path: str, outcome: dict[str, Any]) -> bool:
 
 
 def outcomes_of(corpus: Corpus, job: Job) -> None:
-    """Draw what became of the files of an upload: those that need a decision, the others as a table."""
     files = tasks.files_of(job)
     others = [(path, each) for path, each in files if each["status"] not in ("added", "replaced", "same")]
     with notices.closable(f"close-{job.id}", lambda: close(job)):

@@ -35,7 +35,6 @@ ABOUT = (
     "answered it."
 )
 PICTURE = Path(__file__).parent.parent / "assets" / "lost.svg"
-ORANGE = "#D55E00"
 DOORS = (
     (
         "I have a running system",
@@ -62,34 +61,20 @@ SHOWN = 8
 
 
 def picture() -> None:
-    """Draw where questions are lost, with its title as alternative text.
-
-    The orange arrows are a picture; all else is a mask over the colour of the text, so that it follows the theme, of
-    which the server may not know at the first visit.
-    """
-    lines = PICTURE.read_text(encoding="utf-8").splitlines()
-    arrows, ink = ([line for line in lines if (ORANGE in line) is kept or "svg" in line] for kept in (True, False))
-    described = html.escape("".join(lines).partition("<title>")[2].partition("</title>")[0], quote=True)
-    st.html(
-        f'<div role="img" aria-label="{described}" style="max-width: 60rem; background: {_url(arrows)} 0 / 100%">'
-        f'<div style="aspect-ratio: 870 / 160; background: currentColor; mask: {_url(ink)} 0 / 100%"></div></div>'
-    )
-
-
-def _url(drawing: list[str]) -> str:
-    encoded = base64.b64encode("".join(drawing).encode()).decode()
-    return f"url(data:image/svg+xml;base64,{encoded})"
+    drawing = PICTURE.read_text(encoding="utf-8")
+    described = html.escape(drawing.partition("<title>")[2].partition("</title>")[0], quote=True)
+    encoded = base64.b64encode(drawing.encode()).decode()
+    style = "max-width: 60rem; width: 100%; background: #fff; border-radius: .5rem"
+    st.html(f'<img src="data:image/svg+xml;base64,{encoded}" alt="{described}" style="{style}">')
 
 
 def sample_button(label: str, *, primary: bool = False) -> None:
-    """Draw the button that loads the sample, disabled while it is loaded; what goes wrong is shown under it."""
     busy, kind = job_panel.active_job("sample", ""), "primary" if primary else "secondary"
     new = partial(corpus_verbs.load_sample, workspace)
     job_panel.button(label, "load-sample", new, active=busy, going="Loading the sample…", kind=kind)
 
 
 def doors() -> None:
-    """Draw the three ways in, of one size."""
     for column, (title, words, page, verb) in zip(st.columns(3), DOORS, strict=True):
         with column.container(border=True, height="stretch"):
             st.markdown(f"**{title}**")
@@ -101,7 +86,6 @@ def doors() -> None:
 
 
 def steps(corpus: Corpus) -> None:
-    """Draw the steps, the first one that is not done with the only primary button; when all are done, what is next."""
     documents = [d for d in store.documents.all(corpus.id) if d.status == "ok"]
     indexes = [i for i in store.indexes.all(corpus.id) if i.status == "ready"]
     questions = sum(question_set.asked for question_set in store.sets.all(corpus.id))
@@ -140,7 +124,6 @@ def steps(corpus: Corpus) -> None:
 
 
 def what_next(corpus: Corpus, done: list[Run]) -> None:
-    """Say what the newest experiment found, and suggest what comes after it, or after the first results."""
     tried = next((each for each in store.experiments.all(corpus.id) if len(each.finished) > 1), None)
     if tried is not None:
         with notices.errors_shown():

@@ -126,9 +126,8 @@ def preview(documents: Sequence[DocumentInfo], config: IndexConfig) -> None:
             "the rest of each would not be embedded. Choose a smaller chunk size."
         )
     figure.draw(plots.chunk_lengths(lengths, limit, height=190), "lengths")
-    names = [d.name for d in sampled]
-    name = st.selectbox("Preview of", names, key="preview-of", label_visibility="collapsed", format_func=markup.visible)
-    draw_cuts(sampled[names.index(name)], cuts[names.index(name)], config.prefix)
+    st.caption(plain(sampled[0].name))
+    draw_cuts(sampled[0], cuts[0], config.prefix)
 
 
 def draw_cuts(info: DocumentInfo, chunks: Sequence[Chunk], prefix: str) -> None:
@@ -209,7 +208,6 @@ def card(info: IndexInfo) -> None:
 
 
 def build_state(info: IndexInfo) -> None:
-    """Draw how the build of an index stands, and what is built."""
     maker = next((job for job in recent if queue.made_by(job, "index") in (info.name, info.id)), None)
     if maker is not None and maker.status == "interrupted":
         st.markdown(f":orange[▲] its build{job_panel.by(maker)} was interrupted on {plain(maker.host)}")
@@ -272,7 +270,7 @@ def search() -> None:
         return
     names = [info.name for info in indexes]
     left, right = st.columns([5, 12], vertical_alignment="bottom")
-    with left:  # outside the form: its retrievers are those of the index chosen here
+    with left:
         name = address.choose("Index", names, "index")
     info = indexes[names.index(name or names[0])]
     asked = st.query_params.get("query", "")
@@ -281,24 +279,18 @@ def search() -> None:
     with (
         right,
         st.form("search", border=False),
-        st.container(horizontal=True, vertical_alignment="bottom", wrap=False, key="search-row"),
+        st.container(horizontal=True, vertical_alignment="bottom", wrap=False),
     ):
         st.text_input("Query", key="typed", type="search")
-        served = offered(info.config)
-        retrievers = st.segmented_control(
-            "Retrievers", served, selection_mode="multi", default=served, key=f"retrievers-{'-'.join(served)}"
-        )
         st.form_submit_button("Search", type="primary", on_click=ask)
     query = st.query_params.get("query", "")
     if not query:
-        st.caption("Type a query: the chosen retrievers' results are shown side by side.")
-        return
-    if not retrievers:
-        st.caption("Choose a retriever, then press *Search*.")
+        st.caption("Type a query: what each retriever finds is shown side by side.")
         return
     if query != st.session_state.get("searched") and (reason := asks_others(info.config.embedder)):
         st.caption(f"{reason} Press *Search*.")
         return
+    retrievers = offered(info.config)
     for column, retriever in zip(st.columns(len(retrievers), gap="medium"), retrievers, strict=True):
         with column, notices.errors_shown():
             st.markdown(f"**{retriever}**")

@@ -27,7 +27,7 @@ from ragviz.ui import (
     what_if_tab,
     wording,
 )
-from ragviz.ui.kit import beside, heading, notices, tiles
+from ragviz.ui.kit import beside, figure, heading, notices, tiles
 
 MISSES_EXPLAINED = (
     "Questions that need a passage of which no chunk is anywhere in the ranking. A larger k does not help: change the "
@@ -85,7 +85,6 @@ def sum_line(run: Run, summary: Summary) -> None:
 
 
 def show_outcome(outcome: str) -> None:
-    """List the questions of an outcome, whatever was listed before."""
     address.put(**dict.fromkeys(question_table.FILTERS) | {"outcome": outcome})
 
 
@@ -114,7 +113,6 @@ def settings_line(run: Run) -> str:
 
 
 def overview() -> None:
-    """Draw where questions are lost, first of a run with answers, beside the histogram; then what would rescue them."""
     parts = [partial(run_rankings.histogram, summary, key)] if summary.n else []
     parts.insert(0 if run.knows.answers else len(parts), partial(run_rankings.waterfall, run, summary, key))
     beside.draw("overview", *parts)
@@ -191,6 +189,7 @@ for told in filter(None, (unranked, " ".join(made_of).strip(), measurements.agre
 if unranked and "reference" in cache.kinds(run).values() and store.documents.all(corpus.id):
     questions = run.provenance["questions"]
     address.link("questions", "Find the evidence in the documents", set=questions, tab="Find evidence")
+figure.draw_so_far("results")
 parts = {
     "Overview": overview,
     **({} if unranked else {"By k and document": by_part}),

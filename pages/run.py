@@ -78,7 +78,6 @@ def retrieving(indexes: list[IndexInfo], sets: list[QuestionSet], start: RunConf
 
 
 def asked_side(question_set: QuestionSet, start: RunConfig) -> str:
-    """Draw the choice of the side of the split that is asked, where the set has a split; "" is all questions."""
     if question_set.split is None:
         return ""
     side = st.segmented_control(
@@ -202,7 +201,6 @@ def read(field: Field, text: str) -> Any:
 
 
 def pays_to_rank(values: Mapping[str, Any]) -> bool:
-    """Return whether an endpoint embeds the questions or reranks, whose calls may cost money."""
     embedder = store.indexes.get(values["index"]).config.embedder
     embeds = "embedder" in needs(values["retriever"]) and embedder.startswith(REMOTE)
     return embeds or bool(rerankers.model_of(values["reranker"]))
@@ -348,7 +346,6 @@ with left:
         others = dict.fromkeys(field.name for field in BY_ADDRESS)
         by = address.shows("start-from", preset, lambda name: {"preset": name if name != DEFAULTS else None, **others})
         st.selectbox("Preset", [DEFAULTS, *names], help="An earlier run.", **by)
-    changed = st.container()
     earlier = next((run for run in runs if run.name == preset), None)
     start = earlier.config if earlier else RunConfig("", "")
     shown = changed_by_address(start)
@@ -361,11 +358,6 @@ with left:
     with st.container(border=True):
         judge, dollars = judging(shown, values["answerer"], pays=pays_to_rank(values))
     config = RunConfig(**values, **judge)
-    before, after = asdict(start), asdict(config)
-    compared = [*fields_in("ask"), *fields_in("retrieve", "answer", without=("model",))]
-    changes = [f.label for f in compared if f.counts(before) and f.counts(after) and before[f.name] != after[f.name]]
-    if names and changes:
-        changed.caption(f"Changed from {plain(preset)}: {', '.join(changes)}.")
 with right:
     of_run = {name: value for name, value in (values | judge).items() if name not in ("index", "questions")}
     resolved, refusal = None, None

@@ -27,15 +27,14 @@ def actions(ticked: Sequence[Run], known: Sequence[str]) -> None:
             address.go_to("results", run=ticked[0].name, k=None)
         if st.button("Rename", disabled=len(ticked) != 1 or acting.off(), key="rename-run"):
             run_table.rename(ticked[0])
-        if st.button("Note and tags", disabled=not ticked or acting.off(), key="label-runs"):
-            run_table.annotate(ticked, known)
+        if st.button("Note and tags", disabled=len(ticked) != 1 or acting.off(), key="label-runs"):
+            run_table.annotate(ticked[0], known)
         if st.button("Delete", disabled=not ticked or acting.off(), key="delete-runs"):
             run_table.delete(ticked)
         st.caption(plain(missing) or f"{wording.counted(common, 'common question')} to compare.", width="stretch")
 
 
 def over_time(of_tag: Sequence[Run]) -> None:
-    """Draw the runs of a tag over time, and say with which of them they changed."""
     found = history.history(workspace, of_tag)
     pairs = zip(found.runs, found.means, strict=True)
     rows = [leaderboard_plots.Row(run.name, at, mean) for at, (run, mean) in enumerate(pairs)]

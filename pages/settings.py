@@ -77,7 +77,6 @@ def part(title: str, address: str, key: str, verb: str = "Test") -> None:
 
 
 def endpoint() -> None:
-    """Draw the form of the model endpoint: address, models and key, for this server process."""
     alone = sign_ins.access() is None
     handed = "and handed to its jobs" if alone else "for you alone, and handed to the jobs that you start"
     turn = st.session_state.setdefault("endpoint-turn", 0)  # part of the fields' keys: a new one empties them

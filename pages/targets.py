@@ -103,7 +103,6 @@ def chosen_column(name: str, guessed: Reading, file_id: str) -> dict[str, str]:
 
 
 def first_items(log: Log) -> None:
-    """Draw the first items as they would be stored, and what could not be read."""
     heading.section(f"The first {min(FIRST, len(log.items))} of {wording.counted(len(log.items), 'item')}")
     rows = [
         {
@@ -149,7 +148,6 @@ def asking_alike(state: object, corpus_id: str, texts: tuple[str, ...]) -> str:
 
 
 def import_form(file_name: str, file_id: str, data: bytes, found: Reading, roles: Mapping[str, str]) -> None:
-    """Draw what is known of the items, and the form that imports them."""
     heading.section("What is known")
     settings, prices = workspace.settings, tuple(sorted(store.prices.all().items()))
     key = file_id, tuple(sorted(roles.items())), settings.openai_base_url, settings.model, settings.judge, prices
@@ -228,7 +226,6 @@ NEW, NO_PRESET = "New", "None"
 
 
 def endpoint_tab() -> None:
-    """Draw the form of an endpoint beside a call for trial; a part of its reply is chosen by a press."""
     stored = {each.name: each for each in store.targets.all()}
     with st.container(horizontal=True):
         chosen = address.choose("Endpoint", [NEW, *stored], "endpoint", width=320)
@@ -257,7 +254,6 @@ def endpoint_tab() -> None:
 
 
 def trial(name: str, given: Mapping[str, Any], of: str) -> None:
-    """Draw the call for trial, its request and its reply."""
     said = f"tested-{of}"
     with st.container(horizontal=True, vertical_alignment="bottom"):
         text = st.text_input("Question", target_verbs.TRIAL, key=f"trial-{of}")
@@ -328,12 +324,10 @@ def assign(path: str, given: Mapping[str, Any], of: str) -> None:
 
 
 def redraw(of: str, given: Mapping[str, Any], changes: Mapping[str, str]) -> None:
-    """Have the form drawn anew, with what was typed and these changes."""
     st.session_state[f"parts-{of}"] = (st.session_state.get(f"parts-{of}", (0,))[0] + 1, {**given, **changes})
 
 
 def keep(name: str, given: Mapping[str, Any], chosen: str) -> None:
-    """Draw the buttons that store the endpoint, and delete it."""
     with st.container(horizontal=True):
         save = st.button("Save" if chosen == NEW else "Save changes", key="save-endpoint", disabled=acting.off())
         if chosen != NEW and st.button("Delete", key="delete-endpoint", type="tertiary", disabled=acting.off()):
@@ -347,7 +341,6 @@ def keep(name: str, given: Mapping[str, Any], chosen: str) -> None:
 
 
 def ask_all(target: Endpoint) -> None:
-    """Draw what asks an endpoint the questions of a set, each once, and the last run of it."""
     heading.section(f"Ask {plain(target.name)} a set of questions")
     sets = {
         f"{each.name} · {wording.counted(each.asked, 'question')} about {of.name}": each
@@ -395,7 +388,6 @@ run = ragviz.open().record(answer, "questions", "my-app")"""
 
 
 def python_tab() -> None:
-    """Say how a function is asked from Python, where it is."""
     st.markdown("Any function of a question, and objects of LangChain, LlamaIndex and Haystack, are asked from Python:")
     st.code(FROM_PYTHON, language="python")
     st.markdown("or from the command line, by the name of its module:")

@@ -32,7 +32,7 @@ from ragviz.runs import measurements, running
 from ragviz.store.stored_corpora import StoredIndexes
 from ragviz.ui import cache as page_cache
 from ragviz.ui import frame, question_table, sign_ins
-from ragviz.ui.kit import acting
+from ragviz.ui.kit import acting, figure
 from ragviz.workspace import Workspace, open_workspace
 from tests.model_server import ModelServer
 from tests.test_other_systems import stored
@@ -146,6 +146,7 @@ def opened(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setattr(queue, "start_waiting", lambda _: None)  # jobs wait, and no process is started
     monkeypatch.setattr(manifest_scanner, "scan_component_manifests", installed_components)
     page_cache._opened.clear()  # as a server that is started anew; no other cache is cleared for a test
+    monkeypatch.setattr(figure, "_DRAWING", 0.0)  # no browser draws
     yield folder
     page_cache._opened.clear()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
+from ragviz.core.digests import digest
 from ragviz.core.document import Corpus
 from ragviz.core.question_set import QuestionSet
 from ragviz.health import demand
@@ -15,7 +16,7 @@ from ragviz.ui import address, cache, job_panel, presses, wording
 from ragviz.ui.kit import acting, notices, table, tiles
 
 FIRST = 10
-"""Questions that one press adds, the most asked."""
+"""Questions that one press adds where none is ticked, the most asked."""
 NO_INDEX = "(none: compare words with the set only)"
 SHOWN = {"unasked": "Not in the set", "all": "All"}
 """Filter of clusters → its title."""
@@ -92,17 +93,14 @@ def _clusters(question_set: QuestionSet, read: Demand) -> None:
     ).drop(columns=["In the set"] if chosen == "unasked" else [])
     turn = f"{chosen}-{cache.state(question_set.id).revisions[0]}"
     ticked = [each for each in table.ticked(st.session_state.get(f"asked-{turn}"), listed) if not each.question]
-    first = [each for each in listed if not each.question][:FIRST]
+    some = ticked or [each for each in listed if not each.question][:FIRST]
     above = table.row_above("asked", f"{wording.counted(len(listed), 'question')} people ask")
     with above:
-        for label, key, some in (
-            (f"{len(ticked):,} ticked", "ticked", ticked),
-            (f"the {len(first):,} most asked", "first", first),
-        ):
-            if st.button(f"Add {label}", key=f"add-{key}", disabled=not some or acting.off()):
-                added = question_verbs.add_asked(cache.workspace(), question_set, [each.text for each in some])
-                st.toast(f"{wording.counted(len(added), 'question')} added, set aside until the evidence is marked.")
-                st.rerun()
+        label = f"Add {len(some):,} ticked" if ticked else f"Add the {len(some):,} most asked"
+        if st.button(label, key=f"add-{digest(*(each.text for each in some))}", disabled=not some or acting.off()):
+            added = question_verbs.add_asked(cache.workspace(), question_set, [each.text for each in some])
+            st.toast(f"{wording.counted(len(added), 'question')} added, set aside until the evidence is marked.")
+            st.rerun()
     if not listed:
         st.caption("None.")
         return

@@ -340,8 +340,6 @@ def questions_in(question_set: QuestionSet) -> list[Question]:
 
 @dataclass(slots=True)
 class _Read:
-    """The questions of a set as they were read last, by id."""
-
     questions: Mapping[str, StoredQuestion] = field(default_factory=dict)
 
 
@@ -373,7 +371,6 @@ def foreseen_words(run: Run, k: int, effort: alternatives.Effort) -> str:
 
 
 def _replayed_with(run: Run, *_: object) -> list[str]:
-    """Return the ids of all that the questions of a run can be replayed with."""
     indexes = [index.id for index in workspace().store.indexes.all(run.corpus_id)]
     return [run.corpus_id, run.config.questions, *indexes, *others(run)]
 

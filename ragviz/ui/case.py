@@ -245,9 +245,6 @@ def ranking(
     title += ", not given as context (closed book)" if knows.closed_book else ""
     title = "Contexts that it read" if knows.opaque else title
     heading.section("Evidence chunks, given as context" if knows.gold_read else title)
-    links = "" if knows.gold_read or knows.opaque else passages.evidence_jumps(retrieved)
-    if links:
-        st.html(links)
     if claim:
         lit = [("gold", "evidence")] if knows.ranking else []
         st.html(legend([*lit, ("for", "supports the claim"), ("against", "contradicts it")]))

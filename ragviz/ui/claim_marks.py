@@ -136,7 +136,6 @@ def claim_words(matrix: Matrix, side: str, place: int) -> str:
 
 
 def _passage_words(matrix: Matrix, side: str, place: int) -> str:
-    """Return the verdict of all passages on a claim, with the numbers of those it rests on."""
     verdict = by_passages(matrix, side, place)
     if verdict is None:
         return ""

@@ -20,7 +20,7 @@ from ragviz.analysis.rules import direction
 from ragviz.analysis.slices import DIMENSIONS, Part, Slice, Slices
 from ragviz.core.configuration import Run
 from ragviz.metrics.registry import REGISTRY, title_of
-from ragviz.report import difference_plots, pair_plots
+from ragviz.report import pair_plots
 from ragviz.runs import moved_questions
 from ragviz.runs.moved_questions import Streams
 from ragviz.text.markup import plain, without_middle
@@ -36,18 +36,12 @@ RANK = "rank"
 """What the scatter shows of rankings: not a metric, but what they are all made of."""
 CHOSEN = ("point", "stream", "slice")
 """Parameters of the address that list the questions of a point, a stream or a slice; one of them at a time."""
-LIST = ("metric", "other", "side", "scatter", *CHOSEN)
+LIST = ("metric", "other", "side", *CHOSEN)
 """Parameters of the address that choose the list of questions on the page Compare."""
 ANCHOR = "pair-questions"
 """Id of the element at the head of the list."""
 OPEN = "open-case"
 """Session state: the question whose case is to be opened, and the side of the list that it was clicked in."""
-STYLE = """<style>
-.st-key-beside-slices [data-testid="stColumn"] { min-width: 330px; }
-.st-key-above-slices { padding-top: .36rem; }
-</style>"""
-DRAWN = 14
-"""Slices that the picture shows at most."""
 
 
 def list_parameters() -> dict[str, str]:
@@ -121,7 +115,7 @@ def _slices(shown: Compared) -> Slices:
 
 
 def in_slices(shown: Compared) -> None:
-    """Draw the differences by slice as a picture, and as a table; a row opens `TAB` with the questions of its slice."""
+    """Draw the differences by slice as a table; a row opens `TAB` with the questions of its slice."""
     found = _slices(shown)
     names = distinct(shown.names, 24)
     heading.section(plain(f"Slices by {title_of(shown.metric)}: {names[1]} minus {names[0]}"))
@@ -134,33 +128,12 @@ def in_slices(shown: Compared) -> None:
     titles = {"all": "All"} | {by: title for by, title in DIMENSIONS.items() if by in present}
     by = address.choose_one("Divided by", titles, "by")
     chosen = [each for each in found.slices if by in ("all", each.part.by)]
-    st.html(STYLE)
-    margin = shown.comparison.rule.margin(shown.metric)
-    beside.draw("slices", partial(_slices_figure, chosen, margin), partial(_slices_table, shown, chosen), widths=(2, 5))
+    _slices_table(shown, chosen)
     notes = [slices.several_words(found) if by in ("all", "document") else ""]
     notes.append(slices.clusters_words(replace(found, slices=tuple(chosen))))
     if any(each.part.by == "length" for each in chosen):
         notes.append("The length of a question is in words; each ideograph counts as one.")
     st.caption(plain(" ".join(filter(None, [*notes, "A row lists its questions."]))))
-
-
-def _slices_figure(chosen: list[Slice], margin: float) -> None:
-    judged = [each for each in chosen if each.difference is not None]
-    # the widest intervals say least: the largest slices are drawn
-    drawn = sorted(sorted(judged, key=lambda each: -each.n)[:DRAWN], key=judged.index)
-    if not drawn:
-        st.caption("No slice of these is large enough to be judged.")
-        return
-    titles = distinct([each.part.title for each in drawn], 26)
-    changes = [
-        difference_plots.Change(title, d.mean or 0.0, d.low or 0.0, d.high or 0.0, d.n, each.verdict or "undecided")
-        for title, each in zip(titles, drawn, strict=True)
-        for d in [each.difference]
-        if d is not None
-    ]
-    figure.draw(difference_plots.differences(changes, x_title="Difference", margin=margin), "slices-differences")
-    if len(judged) > len(drawn):
-        st.caption(f"The {len(drawn)} slices with most questions, of {len(judged)} judged.")
 
 
 def _list_slice(key: str) -> None:
@@ -204,16 +177,9 @@ def _slices_table(shown: Compared, chosen: list[Slice]) -> None:
 # Points of the scatter
 
 
-def scatter_names(shown: Compared) -> list[str]:
-    """Return what the scatter can show of both runs: the rank of the evidence, and every metric that is compared."""
-    return [*([RANK] if shown.comparison.metrics else []), *shown.comparison.rows]
-
-
 def scatter_name(shown: Compared) -> str:
-    """Return what the scatter shows: the address's, else the rank where the metric is one of rankings, else it."""
-    names = scatter_names(shown)
-    chosen = address.readable("scatter", address.one_of(names), f"one of {', '.join(names)}")
-    return chosen or (RANK if shown.metric in shown.comparison.metrics else shown.metric)
+    """Return what the scatter shows: the rank of the evidence where the metric is one of rankings, else the metric."""
+    return RANK if shown.metric in shown.comparison.metrics else shown.metric
 
 
 def _scatter_title(name: str) -> str:
@@ -244,11 +210,7 @@ def point_words(shown: Compared, name: str, point: int) -> str:
 
 def _scatter(shown: Compared) -> None:
     name = scatter_name(shown)
-    heading.section("Each question in both runs")
-    st.selectbox(
-        "Each question by", scatter_names(shown), format_func=_scatter_title,
-        **address.shows("scatter-of", name, lambda name: {"scatter": name, "point": None}),
-    )  # fmt: skip
+    heading.section(plain(f"{_scatter_title(name)} of each question in both runs"))
     ids, found = points_of(shown, name)
     key = f"scatter-{name}-{_turn()}"
 

@@ -191,7 +191,6 @@ def _in_common(shown: Compared) -> dict[str, Overview]:
 
 @cache.kept(64)
 def _prices(shown: Compared) -> dict[str, ties.Price]:
-    """Return what each run takes for a question that all of them asked."""
     runs = {run.name: run for run in shown.runs}
     return comparisons.prices(cache.workspace(), runs, shown.comparison.k, shown.metric, cache.SOURCES)
 
@@ -304,7 +303,6 @@ def differences(shown: Compared) -> None:
 
 
 def _delta_cells(delta: Delta) -> dict[str, str]:
-    """Return the cells of a difference: what it is, what it says, how sure, and how many questions it was won on."""
     difference = delta.difference
     return {
         "Difference [95 % CI]": comparison_words.difference_words(difference),

@@ -63,7 +63,6 @@ def start(corpus: Corpus) -> None:
 
 
 def _list(question_set: QuestionSet, proposals: Sequence[Proposal], names: dict[str, str]) -> None:
-    """Draw the counts, what can be accepted together, the filter, the table, and one question beside it."""
     counts: Counter[str] = Counter(proposal.outcome for proposal in proposals)
     found = " · ".join(f"{counts[outcome]:,} {name}" for outcome, name in FOUND.items())
     above = table.row_above("found-places", f"**{wording.counted(len(proposals), 'question')}**: {found}")
@@ -110,7 +109,6 @@ def _list(question_set: QuestionSet, proposals: Sequence[Proposal], names: dict[
 
 
 def _detail(question_set: QuestionSet, proposals: Sequence[Proposal]) -> None:
-    """Draw a question with the places that were found, each to be accepted."""
     ids = [proposal.question.id for proposal in proposals]
     requested = st.query_params.get("question")
     at = ids.index(requested) if requested in ids else 0

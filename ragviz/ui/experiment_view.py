@@ -89,7 +89,7 @@ def _actions(corpus: Corpus, shown: Outcome, *, active: bool) -> None:
             new = partial(experiment_verbs.go_on, cache.workspace(), experiment, dollars)
             job_panel.button(label, "sweep-on", new, disabled=active, kind="primary")
         if st.button("Compare the cells", disabled=shown.comparison is None, key="compare-cells"):
-            compare_cells(shown)
+            address.go_to("compare", **presentation.comparing(shown), question=None)
         if experiment.confirmation is None:
             new = partial(experiment_verbs.confirm, cache.workspace(), experiment, dollars)
             both = "Runs the baseline and the chosen configuration on the test side, once."
@@ -106,17 +106,11 @@ def _actions(corpus: Corpus, shown: Outcome, *, active: bool) -> None:
 
 
 def _refusal(experiment: Experiment) -> str:
-    """Say why an experiment cannot be confirmed, "" when it can."""
     try:
         confirming.check(cache.workspace(), experiment)
     except RagvizError as error:
         return str(error)
     return ""
-
-
-def compare_cells(shown: Outcome) -> None:
-    """Open the page Compare with the runs of the cells that have one, by the rule of the experiment."""
-    address.go_to("compare", **presentation.comparing(shown), question=None)
 
 
 def _pictures(shown: Outcome) -> None:

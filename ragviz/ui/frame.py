@@ -44,8 +44,6 @@ UNLISTED = {
 }
 """Pages without a link of their own: the audit is opened from Settings, a case from a list, an experiment from Runs."""
 
-FITS = 27
-"""Letters of a name that fit into the sidebar; the browser cuts the end of a longer one."""
 _CORPUS = "corpus"  # session state: the corpus that is picked
 _PERSON = "acts"  # session state: the name of the person whose session this is
 _TITLE = "page-title"  # session state: the title of the requested page
@@ -164,7 +162,6 @@ div[data-testid="stMetricValue"] { font-variant-numeric: tabular-nums; }
 [data-testid="stElementToolbarButton"]:has([aria-label^="Download as CSV"]) { display: none; }
 .stApp button[kind="tertiary"]:is(:active, [aria-expanded="true"]) { color: inherit; }
 .st-key-list-head h2 { padding: .83rem 0 1.17rem; }
-.st-key-search-row [data-testid="stButtonGroup"] button { min-height: 2.5rem; }
 [class*="st-key-above-"] { padding-right: 6rem; }
 [class*="st-key-above-runs"] { padding-right: 7.5rem; }
 [class*="st-key-beside-"] [class*="st-key-above-"], .st-key-scores-head { padding-top: .36rem; }
@@ -217,8 +214,7 @@ def sidebar(corpora: Sequence[Corpus]) -> None:
         name = address.chosen("corpus", names, noun="corpus")
         if names:
             st.session_state["choice-corpus"] = name
-            whole = plain(name) if name and len(name) > FITS else None
-            st.selectbox("Corpus", names, key="choice-corpus", on_change=_change_corpus, help=whole)
+            st.selectbox("Corpus", names, key="choice-corpus", on_change=_change_corpus)
         picked = next((corpus for corpus in corpora if corpus.name == name), None)
         job_panel.jobs_panel(picked.id if picked else "")
         for section, pages in NAVIGATION.items():

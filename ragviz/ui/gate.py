@@ -143,7 +143,6 @@ class Gate:
 
 
 async def _or_not(holds: Callable[[], Awaitable[bool]]) -> bool:
-    """Return False where it cannot be told, because the secrets file or the store cannot be read."""
     try:
         return await holds()
     except RagvizError:
@@ -211,7 +210,6 @@ def _of_cookie(header: str, allowed: Access) -> SignedIn | None:
 
 
 def _signed_at(name: str, value: str) -> float:
-    """Return when a cookie was signed, in seconds since 1970."""
     from itsdangerous import URLSafeTimedSerializer
     from streamlit.web.server.server_util import get_cookie_secret
 

@@ -68,7 +68,6 @@ def show(corpus: Corpus, question_set: QuestionSet | None, suggested: str) -> No
 
 
 def _choices(source: IndexInfo, generator: str, suggested: str) -> tuple[dict[str, Any], float | None]:
-    """Draw the choices of a generation, and return the arguments of its job and the budget."""
     able = TYPES_OF[generator]
     number = st.number_input("Number of questions", 1, 100_000, plan.LIMIT, 10, key="generate-limit")
     kinds = st.pills(

@@ -116,7 +116,6 @@ def _checks(
     runs: Sequence[Run],
     questions: Mapping[str, Question],
 ) -> None:
-    """Draw a row for each check, and the questions of the one that is chosen."""
     if made is None:
         st.caption("Nothing is known of its questions until they are checked.")
         return
@@ -162,13 +161,11 @@ def _checks(
 
 
 def _concerned(found: Found, questions: Mapping[str, Question]) -> list[Question]:
-    """Return the questions that a check found, which are asked or set aside."""
     listed = [questions[f.question_id] for f in found.findings if f.question_id in questions]
     return [question for question in listed if question.asked or staleness.is_set_aside(question)]
 
 
 def _buttons(question_set: QuestionSet, key: str, concerned: Sequence[Question], held: int) -> None:
-    """Draw what can be done with the questions of a check: quarantine them, release them, mend their evidence."""
     opened, ids = cache.workspace(), [question.id for question in concerned if question.asked]
     explained = "No run asks them until they are released; the set gets a version, and nothing is deleted."
     with st.container(horizontal=True, gap="xsmall"):
@@ -187,7 +184,6 @@ def _buttons(question_set: QuestionSet, key: str, concerned: Sequence[Question],
 
 
 def _list(corpus: Corpus, question_set: QuestionSet, key: str, found: Found, questions: Mapping[str, Question]) -> None:
-    """Draw the questions that a check found or holds in quarantine, and the chosen one beside them."""
     check = CHECKS[key]
     heading.section(plain(check.title))
     st.markdown(f"{check.what} *How:* {plain(check.how)}")

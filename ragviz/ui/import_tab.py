@@ -78,7 +78,6 @@ def show(corpus: Corpus, suggested: str) -> None:
 
 
 def _import(corpus: Corpus, given: Sequence[tuple[str, bytes]], chosen: Mapping[str, Any]) -> None:
-    """Import files that were uploaded: small ones at once, others by a job."""
     workspace, name = cache.workspace(), str(chosen["name"])
     is_small = sum(len(data) for _, data in given) <= AT_ONCE
     if is_small and workspace.store.corpora.holdings(corpus.id)["documents"] <= FEW_DOCUMENTS:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal
 
 import streamlit as st
@@ -110,24 +110,24 @@ def active_jobs() -> list[Job]:
     return [job for job in queue.listed(cache.workspace(), 50) if job.status in queue.ACTIVE]
 
 
+def jobs_of(kind: str, corpus_id: str, **arguments: Any) -> list[Job]:
+    """Return the recent jobs of this kind on this corpus with these arguments among their own, the newest first."""
+    wanted = json.loads(json.dumps(arguments))  # a job's arguments were JSON too
+    return [
+        job
+        for job in queue.listed(cache.workspace(), 50)
+        if (job.kind, job.corpus_id) == (kind, corpus_id) and wanted.items() <= dict(job.arguments).items()
+    ]
+
+
 def active_job(kind: str, corpus_id: str, **arguments: Any) -> Job | None:
-    """Return the active job of this kind on this corpus that has these arguments among its own, None without one."""
-    return _newest(active_jobs(), kind, corpus_id, arguments)
+    """Return the newest active one of `jobs_of`, None without one."""
+    return next((job for job in jobs_of(kind, corpus_id, **arguments) if job.status in queue.ACTIVE), None)
 
 
 def newest_job(kind: str, corpus_id: str, **arguments: Any) -> Job | None:
-    """Return the newest job of this kind on this corpus that has these arguments among its own, None without one."""
-    return _newest(queue.listed(cache.workspace(), 50), kind, corpus_id, arguments)
-
-
-def _newest(listed: Sequence[Job], kind: str, corpus_id: str, arguments: Mapping[str, Any]) -> Job | None:
-    wanted = json.loads(json.dumps(arguments))  # a job's arguments were JSON too
-    matching = (
-        job
-        for job in listed
-        if (job.kind, job.corpus_id) == (kind, corpus_id) and wanted.items() <= dict(job.arguments).items()
-    )
-    return next(matching, None)
+    """Return the newest one of `jobs_of`, None without one."""
+    return next(iter(jobs_of(kind, corpus_id, **arguments)), None)
 
 
 def stops_jobs() -> str:
@@ -193,12 +193,10 @@ def _last_end(recent: Sequence[Job]) -> float:
 
 
 def _helps(job: Job) -> bool:
-    """Return whether a job only takes shards of another one."""
     return "share" in job.arguments
 
 
 def _is_unsuccessful(job: Job) -> bool:
-    """Return whether a job was interrupted, or failed or was cancelled within the last hour."""
     recently = time.time() - (job.finished or 0) < 3600
     return job.status == "interrupted" or (job.status in ("failed", "cancelled") and recently)
 
@@ -297,21 +295,19 @@ def job_words(job: Job, now: float, pace: float | None, place: int | None = None
     return share, " · ".join(words)
 
 
-def finished_job(kind: str, corpus_id: str, minutes: float = 60) -> Job | None:
-    """Return the newest job of this kind on this corpus if it is done, recent and not dismissed, else None."""
-    job = newest_job(kind, corpus_id)
-    return job if job is not None and _is_recent(job, minutes) else None
+def finished_job(kind: str, corpus_id: str) -> Job | None:
+    """Return the newest one of `finished_jobs`, None without one."""
+    return next(iter(finished_jobs(kind, corpus_id)), None)
 
 
 def finished_jobs(kind: str, corpus_id: str) -> list[Job]:
-    """Return the jobs of this kind on this corpus that are done, recent and not dismissed, the newest first."""
-    listed = (job for job in queue.listed(cache.workspace(), 50) if (job.kind, job.corpus_id) == (kind, corpus_id))
-    return [job for job in listed if _is_recent(job, 60)]
-
-
-def _is_recent(job: Job, minutes: float) -> bool:
-    recent = time.time() - (job.finished or 0) < 60 * minutes
-    return job.status == "done" and recent and job.id not in st.session_state.get(_DISMISSED, set())
+    """Return those of `jobs_of` that were done within the hour and not dismissed."""
+    dismissed, an_hour_ago = st.session_state.get(_DISMISSED, set()), time.time() - 3600
+    return [
+        job
+        for job in jobs_of(kind, corpus_id)
+        if job.status == "done" and (job.finished or 0) > an_hour_ago and job.id not in dismissed
+    ]
 
 
 def dismiss(job: Job) -> None:

@@ -124,14 +124,6 @@ def jumps(targets: Sequence[tuple[str, str]]) -> str:
     return f'<p class="rv-jumps">{" ".join(links)}</p>'
 
 
-def evidence_jumps(retrieved: Retrieved) -> str:
-    """Return links to the first card of each passage of the evidence in its ranking, as HTML; "" at rank 1 or none."""
-    ranks = {chunk_id: rank for rank, chunk_id in enumerate(retrieved.ranking.ids, start=1)}
-    first = (min(filter(ranks.__contains__, group), key=ranks.__getitem__, default=None) for group in retrieved.gold)
-    found = sorted({chunk_id for chunk_id in first if chunk_id is not None}, key=ranks.__getitem__)
-    return jumps([(i, f"★ evidence at rank {ranks[i]}") for i in found]) if found and ranks[found[-1]] > 1 else ""
-
-
 def link_to(document_name: str, chunk: Chunk) -> None:
     """Draw a link to the place of a chunk in its document."""
     page = f", page {chunk.page}" if chunk.page else ""

@@ -177,9 +177,8 @@ html { font-size: 18.5px !important; }
 .stMainBlockContainer { padding: 1.2rem 3rem 4rem; max-width: 100rem; margin: 0 auto; }
 .stMain :is([data-testid="stSelectbox"], [data-testid="stMultiSelect"], [data-testid="stTextInput"],
   [data-testid="stNumberInput"], [data-testid="stTextArea"], [data-testid="stFileUploader"], [data-testid="stCheckbox"],
-  [data-testid="stSlider"], [data-testid="stRadio"], [data-testid="stButtonGroup"], [data-testid="stPopover"],
-  [data-testid="stDownloadButton"], [data-testid="stForm"], [data-testid="stPageLink"], [data-testid="stDateInput"],
-  [data-testid="stElementToolbar"], [data-testid="stColorPicker"], [data-testid="stChatInput"]),
+  [data-testid="stSlider"], [data-testid="stButtonGroup"], [data-testid="stPopover"], [data-testid="stForm"],
+  [data-testid="stDownloadButton"], [data-testid="stPageLink"], [data-testid="stElementToolbar"]),
 .stMain .rv-crumb,
 .stMain [data-testid="stElementContainer"]:not([class*="st-key-present-"]):has(> [data-testid="stButton"]
   button:not([kind="tertiary"])) { display: none !important; }

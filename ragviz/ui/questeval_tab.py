@@ -66,7 +66,6 @@ def question_words(row: questeval.Row) -> str:
 
 @cache.kept(8, "Reading the RAGQuestEval questions", also=lambda run: (run.corpus_id,))
 def _frames(run: Run) -> dict[str, pd.DataFrame]:
-    """Return the rows of a run by variant, those that have any."""
     evaluated, documents = cache.evaluated(run).values(), cache.documents_of(run)
     rows = {name: questeval.rows_of_run(evaluated, documents, (name,)) for name in questeval.VARIANTS}
     return {name: frame_of(found) for name, found in rows.items() if found}
@@ -148,7 +147,6 @@ def sentence(frame: pd.DataFrame) -> str:
 
 
 def _tiles(frame: pd.DataFrame, judgement: Judgement, variant: str) -> None:
-    """Draw recall and precision as means over the answers, and the counts with what both denominators give."""
     by = frame["by"].value_counts()
     asked, both, f1 = len(frame), int(by.get("both", 0)), float(frame["f1"].sum())
     answerable = both + int(by.get("reference", 0))
@@ -189,7 +187,6 @@ def _share(part: float, whole: int) -> str:
 
 
 def _questions(run: Run, k: int, frame: pd.DataFrame, shown_ids: pd.Series[str], variant: str, key: str) -> None:
-    """Draw the questions that pass the filters, those of the page's questions and their own."""
     active = question_table.active_filters()
     of_shown = frame[frame["id"].isin(shown_ids)] if active else frame
     if words := st.query_params.get("asked", "").casefold():

@@ -121,7 +121,6 @@ def _anywhere(corpus: Corpus, text: str) -> list[occurrences.Place]:
 def _offer(
     draft: Draft, proposals: Sequence[occurrences.Place], target: str, key: str, names: Mapping[str, str] | None = None
 ) -> None:
-    """Draw the places that can be used as evidence, each with its button; with `names`, of which document each is."""
     for number, proposal in enumerate(proposals):
         how = "Exact match" if proposal.how == "exact" else f"Similar: {proposal.alike:.0%} of the words"
         if names is not None:
@@ -136,7 +135,6 @@ def _offer(
 
 
 def _documents(corpus: Corpus, draft: Draft, infos: Sequence[DocumentInfo], name: str) -> None:
-    """Draw the chosen document: evidence is marked in it with the mouse, or found by a quote."""
     if not infos:
         with notices.empty("The corpus has no readable document to mark evidence in."):
             address.link("documents", "Add documents")

@@ -43,7 +43,6 @@ def draw(run: Run, k: int) -> None:
 
 
 def _not_tried(run: Run, columns: Columns, k: int) -> None:
-    """Draw what can be replayed and is not yet, by what it takes, each with its button, or how far it is."""
     job = job_panel.newest_job("replay", run.corpus_id, run=run.id)
     failed = dict(job.result.get("failed", {})) if job is not None and job.status == "done" else {}
     going = job is not None and job.status in queue.ACTIVE
@@ -83,7 +82,6 @@ def _offer(
     *,
     disabled: bool,
 ) -> None:
-    """Draw what is not tried yet with the button that tries it."""
     names = [rescue_words.title(columns, change.key) for change in some]
     listed = ", ".join(plain(without_middle(each, 40)) for each in names[:7])
     more = f" and {len(names) - 7} more" if len(names) > 7 else ""
@@ -115,7 +113,6 @@ def _together(run: Run, together: replays.Combination, k: int) -> None:
 
 
 def _table(run: Run, columns: Columns, rescue: Rescue) -> None:
-    """Draw a row for each change, and below what can be done with the one that was pressed, at first the best."""
     larger = [row for row in rescue.rows if row.replay.kind == "k"][LARGER:]
     rows = [*(row for row in rescue.rows if row not in larger), *larger]
     now, state = columns.tokens_now(rescue.k), f"rescue-{run.id}"

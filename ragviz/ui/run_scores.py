@@ -12,7 +12,7 @@ import pandas as pd
 import streamlit as st
 
 from ragviz.analysis import run_verdict
-from ragviz.analysis.evaluate import KIND_TITLES, Scored, Summary
+from ragviz.analysis.evaluate import Summary
 from ragviz.core.configuration import Run
 from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.metrics.registry import METRICS, shown_in, title_of
@@ -204,13 +204,11 @@ def completeness_against_conciseness(run: Run, pair: tuple[str, str], key: str) 
 
 
 def metrics_table(run: Run, summary: Summary) -> None:
-    """Draw every metric, over all questions and by kind."""
-    whole, *others = cache.breakdown(run, summary.k, ("all", "kind")).slices()
+    """Draw every metric, over all questions."""
+    [whole] = cache.breakdown(run, summary.k, ("all",)).slices()
     of_maker = cache.judgement(run).of_maker
     made = judgements.made_at(run, summary.k)
     at = f", at k = {run.config.k}" if made else ""
-    divided = len(others) > 1 and run.knows.ranking
-    kinds = {KIND_TITLES[part.name].capitalize(): part for part in others} if divided else {}
     means = {name: whole.metrics[name] for name in whole.metrics if name in ANSWER_METRICS}
     ranked = whole.metrics if run.knows.ranking else {}
     means |= {name: each for name, each in ranked.items() if name not in means} | dict(of_maker)
@@ -220,12 +218,6 @@ def metrics_table(run: Run, summary: Summary) -> None:
             "Mean": pd.array([each.estimate.mean for each in means.values()], dtype="Float64"),
             "95 % CI": [tiles.interval_words(each.estimate) for each in means.values()],
             "n": [each.estimate.n for each in means.values()],
-        }
-        | {
-            title: ["–" if name in of_maker else _mean_words(part.metrics[name]) for name in means]
-            for title, part in kinds.items()
-        }
-        | {
             "Unscored": [each.without if name in ANSWER_METRICS else "" for name, each in means.items()],
             "Description": [
                 f"Not measured here: {run.name} came with it, on its own scale."
@@ -246,8 +238,3 @@ def metrics_table(run: Run, summary: Summary) -> None:
             st.caption(f"{made}", width="content")
     columns = {"Mean": table.bar(110, "%.3f"), "Description": table.text("large")}
     table.draw(rows, "metrics", alt="All metrics", above=above, file=f"{run.name}-metrics", columns=columns, most=8)
-
-
-def _mean_words(scored: Scored) -> str:
-    mean, n = scored.estimate.mean, scored.estimate.n
-    return "–" if mean is None else f"{mean:.2f} (n = {n:,})"

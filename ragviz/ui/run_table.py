@@ -159,33 +159,25 @@ def rename(run: Run) -> None:
 
 
 @st.dialog("Note and tags")
-def annotate(runs: Sequence[Run], known: Sequence[str]) -> None:
-    """Ask for note and tags of one run, for tags to be added to several; the `known` tags can be chosen."""
-    only = runs[0] if len(runs) == 1 else None
-    own = only.tags if only else ()
+def annotate(run: Run, known: Sequence[str]) -> None:
+    """Ask for note and tags of a run; the `known` tags can be chosen."""
     tags = st.multiselect(
-        "Tags" if only else f"Tags to add to {len(runs)} runs",
-        list(dict.fromkeys([*known, *own])),
-        default=own,
+        "Tags",
+        list(dict.fromkeys([*known, *run.tags])),
+        default=run.tags,
         accept_new_options=True,
         key="run-tags",
         placeholder="Choose, or type new ones",
     )  # above the note, so that its list does not cover *Save*
-    note = st.text_area("Note", only.note, max_chars=stored_runs.LONGEST_NOTE, key="note") if only else None
+    note = st.text_area("Note", run.note, max_chars=stored_runs.LONGEST_NOTE, key="note")
     if _confirmed("Save", "label"):
         with notices.errors_shown():
-            for run in runs:
-                run_verbs.label(cache.workspace(), run, note=note, tags=tags if only else (*run.tags, *tags))
-            st.toast(f"Saved: {'note and tags' if only else 'tags'} of {_named(runs)}.")
+            run_verbs.label(cache.workspace(), run, note=note, tags=tags)
+            st.toast(f"Saved: note and tags of {plain(run.name)}.")
             st.rerun()
 
 
-def _named(runs: Sequence[Run]) -> str:
-    return f"the run {plain(runs[0].name)}" if len(runs) == 1 else wording.counted(len(runs), "run")
-
-
 def _confirmed(verb: str, key: str) -> bool:
-    """Draw the buttons of a dialog; return whether the one with the verb was pressed."""
     with st.container(horizontal=True, horizontal_alignment="right"):
         if st.button("Cancel", key=f"{key}-cancel"):
             st.rerun()
@@ -204,6 +196,6 @@ def delete(runs: Sequence[Run]) -> None:
     def deleted() -> None:
         for run in runs:
             run_verbs.delete(cache.workspace(), run)
-        st.toast(f"Deleted: {_named(runs)}.")
+        st.toast(plain(f"Deleted: {which}{f' {names}' if len(runs) == 1 else ''}."))
 
     notices.confirm(sentence + job_panel.stops_jobs(), "Delete", deleted)

@@ -48,7 +48,6 @@ def show(question_set: QuestionSet, questions: Sequence[Question]) -> None:
 
 
 def _make(question_set: QuestionSet, kind: str, share: float, seed: int) -> None:
-    """Make a split; where runs used the present one, after a question."""
     workspace = cache.workspace()
 
     def make() -> None:

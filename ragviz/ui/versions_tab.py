@@ -75,7 +75,6 @@ def show(question_set: QuestionSet) -> None:
 
 
 def _changes(question_set: QuestionSet, number: int) -> None:
-    """Draw what a version changed, with the button that restores the set as it was before it."""
     before = number - 1
     with st.container(horizontal=True, vertical_alignment="center"):
         heading.section(f"What version {number} changed")

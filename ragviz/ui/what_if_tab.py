@@ -66,7 +66,6 @@ def draw(run: Run, k: int) -> None:
 
 
 def _choices(run: Run, stored: StoredRankings) -> int:
-    """Draw the sliders and what they would give; return the k that is chosen."""
     heading.section("Other choices, on the stored rankings")
     with st.grid(4, min_column_width=190):
         depth = run.config.depth
@@ -152,7 +151,6 @@ def _budget_slider(run: Run, stored: StoredRankings) -> int | None:
 
 
 def _below(run: Run, stored: StoredRankings, read: Reading, choices: Choices, constant: int) -> None:
-    """Say what is shown, with the way back, and to the run of these choices where it can be made."""
     own = what_if_of_run.own_choices(run)
     if stored.own.tokens is None:
         own = replace(own, budget=None)  # none can be tried

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import plotly.graph_objects as go
 import streamlit as st
+from streamlit import runtime
 
 from ragviz.report import style
 from ragviz.text.markup import values
+
+_DRAWING = 0.4
+"""Seconds in which a browser draws text, tiles and a bar; with 0.1 it was found to wait for the rest."""
 
 
 def draw(drawn: go.Figure, key: str, *, on_select: Callable[[], None] | None = None) -> None:
@@ -43,3 +48,13 @@ def clicked(state: Any) -> tuple[int, ...] | None:
     data = points[0]["customdata"]
     values = data.values() if isinstance(data, Mapping) else data if isinstance(data, Sequence) else [data]
     return tuple(int(value) for value in values)
+
+
+def draw_so_far(place: str) -> None:
+    """Let the browser draw what is above before the rest is sent: on arrival at `place`, once in a session.
+
+    A browser that gets a page with pictures all at once draws nothing of it until it has loaded Plotly.
+    """
+    if runtime.exists() and not st.session_state.get(f"drawn-{place}"):
+        time.sleep(_DRAWING)
+        st.session_state[f"drawn-{place}"] = True

@@ -64,7 +64,6 @@ def _into(values: dict[str, Any], field: Field, suffix: str | None, offered: Map
 
 
 def _pairs(field: Field, value: Mapping[str, str], suffix: str | None) -> dict[str, str]:
-    """Draw names with their values, one a line."""
     sign = f"{field.separator} "
     text: str = st.text_area(
         field.label, "\n".join(f"{name}{sign}{each}" for name, each in value.items()), help=field.help or None,
@@ -145,7 +144,6 @@ def _keyed(name: str, value: Any, suffix: str | None, read: Any, what: str) -> d
 
 
 def _title(field: Field, name: str) -> str:
-    """Return a choice as a button shows it: a name as it is written, words with a capital."""
     title = field.titles.get(name, name)
     named = title == name != "none" and (isinstance(field.choices, str) or not field.choices)
     return title if named else title[:1].upper() + title[1:]
