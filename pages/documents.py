@@ -73,14 +73,12 @@ def outcomes_of(corpus: Corpus, job: Job) -> None:
     files = tasks.files_of(job)
     others = [(path, each) for path, each in files if each["status"] not in ("added", "replaced", "same")]
     with notices.closable(f"close-{job.id}", lambda: close(job)):
-        unlocked = sum(each["status"] == "password" and is_unlocked(path, each) for path, each in others)
-        read = len(files) - len(others) + unlocked
-        st.markdown(f"**{read} of {wording.counted(len(files), 'file')} read**")
+        st.markdown(f"**{len(files) - len(others)} of {wording.counted(len(files), 'file')} read**")
         confirm_replacing(corpus, job, [(p, each) for p, each in others if each["status"] == "exists"])
         for path, each in others:
-            if each["status"] == "password":
+            if each["status"] == "password" and Path(path).exists():
                 locked(corpus, job, path, each)
-            elif each["status"] != "exists":
+            elif each["status"] not in ("exists", "password"):
                 st.markdown(f":orange[✗] **{plain(each['name'])}** {plain(each['message'])}")
         for _, each in files:
             if each["warnings"]:
@@ -143,19 +141,9 @@ def delete_documents(corpus: Corpus, names: list[str]) -> None:
     st.toast(f"{wording.counted(len(names), 'document')} deleted")
 
 
-def is_unlocked(path: str, outcome: dict[str, Any]) -> bool:
-    return not Path(path).exists() and any(d.name == outcome["name"] and d.status == "ok" for d in documents)
-
-
 def locked(corpus: Corpus, job: Job, path: str, outcome: dict[str, Any]) -> None:
-    """Draw the field for a file's password, which is stored nowhere, or what has happened to the file since."""
+    """Draw the field for a file's password, which is stored nowhere."""
     name = plain(outcome["name"])
-    if not Path(path).exists():
-        if is_unlocked(path, outcome):
-            st.markdown(f":blue[✓] **{name}** opened with its password.")
-        else:
-            st.markdown(f":orange[✗] **{name}** is protected and its upload has expired: add it again to unlock it.")
-        return
     st.markdown(f":orange[✗] **{name}** {plain(outcome['message'])}")
     with st.form(f"password-{path}", border=False):
         field, button = st.columns([3, 1], vertical_alignment="bottom")

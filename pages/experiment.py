@@ -1,13 +1,15 @@
+from functools import partial
 from itertools import count
 
 import streamlit as st
 
 from ragviz.core.errors import RagvizError
+from ragviz.core.job import NewJob
 from ragviz.health import synthetic
 from ragviz.service import experiment_verbs
 from ragviz.text.markup import plain, sentence
 from ragviz.ui import address, budget, downloads, experiment_form, experiment_view, frame, job_panel, presses
-from ragviz.ui.kit import acting, heading, inputs, notices
+from ragviz.ui.kit import heading, inputs, notices
 
 NEW = "*"
 """The value of the parameter `experiment` that stands for a new one."""
@@ -27,14 +29,13 @@ with pickers:
     )  # fmt: skip
 
 
-def start(chosen: experiment_form.Chosen, name: str, dollars: float | None) -> None:
+def start(chosen: experiment_form.Chosen, name: str, dollars: float | None) -> NewJob:
     new = experiment_verbs.sweep(
         workspace, name, chosen.question_set, chosen.planned, chosen.rule, chosen.split, dollars
     )
-    job_panel.submit("start-sweep", new)
     st.session_state.pop("experiment-name-suggested", None)
     address.put(experiment=name)
-    st.rerun()
+    return new
 
 
 def new_experiment() -> None:
@@ -60,16 +61,14 @@ def new_experiment() -> None:
             return
         free = next(name for n in count(1) if (name := f"experiment-{n}") not in names)
         name = inputs.suggested_name("Name", "experiment-name", free, used_by=presses.key("start-sweep"))
-        if len(chosen.planned.cells) < 2:
+        alone = len(chosen.planned.cells) < 2
+        if alone:
             st.caption("Choose a second value for one of the choices: there is one cell.")
         dollars = None
         if experiment_form.asks_models(chosen.planned.cells):
             dollars = budget.field("For all runs of the experiment together.", "experiment-budget")
-        alone = len(chosen.planned.cells) < 2
-        if st.button(
-            "Start", type="primary", key=presses.key("start-sweep"), disabled=alone or not name or acting.off()
-        ):
-            start(chosen, name, dollars)
+        new = partial(start, chosen, name, dollars)
+        job_panel.button("Start", "start-sweep", new, disabled=alone or not name, kind="primary")
         experiment_form.cost(corpus, chosen)
 
 

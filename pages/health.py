@@ -17,13 +17,12 @@ if not sets:
     st.stop()
 indexes = [info for info in store.indexes.all(corpus.id) if info.build]
 with beside:
-    with st.container(width=280):
-        chosen = address.choose("Question set", [each.name for each in sets], "set", within=("question", "check"))
+    within = ("question", "check")
+    chosen = address.choose("Question set", [each.name for each in sets], "set", within=within, width=280)
     question_set = next(each for each in sets if each.name == chosen)
     newest = examination.index_of(workspace, question_set)
     if indexes and newest is not None:
-        with st.container(width=240):
-            named = address.choose("Index", [info.name for info in indexes], "index", default=newest.name)
+        named = address.choose("Index", [info.name for info in indexes], "index", default=newest.name, width=240)
     index = next((info for info in indexes if info.name == named), None) if indexes else None
 if not question_set.total:
     with notices.empty(f"{plain(question_set.name)} has no questions yet."):

@@ -45,8 +45,13 @@ def chosen_question(runs: Sequence[Run], shown_ids: Sequence[str]) -> str:
 
 def top(runs: Sequence[Run], k: int, shown_ids: Sequence[str], question_id: str) -> None:
     crumbs = heading.crumbs_of(runs[0], corpus)[: 2 if len(runs) == 1 else 1]
-    page, params = list_page(runs, k)
-    label = runs[0].name if len(runs) == 1 else "Compare " + ", ".join(run.name for run in runs)
+    page, label, params = "results", runs[0].name, {"run": runs[0].name, "k": str(k)}
+    if len(runs) == 1:
+        params |= question_table.filter_parameters()
+    else:
+        page, label = "compare", "Compare " + ", ".join(run.name for run in runs)
+        params = {"runs": st.query_params["runs"], "k": str(k), "tab": compared_questions.TAB}
+        params |= compared_questions.list_parameters()
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         with st.container(width="stretch"):
             heading.breadcrumb([*crumbs, (page, label, params)])
@@ -56,13 +61,6 @@ def top(runs: Sequence[Run], k: int, shown_ids: Sequence[str], question_id: str)
     if next_question:
         address.put(question=next_question, claim=None)
         st.rerun()
-
-
-def list_page(runs: Sequence[Run], k: int) -> tuple[str, dict[str, str]]:
-    if len(runs) > 1:
-        of_runs = {"runs": st.query_params["runs"], "k": str(k), "tab": compared_questions.TAB}
-        return "compare", of_runs | compared_questions.list_parameters()
-    return "results", {"run": runs[0].name, "k": str(k), **question_table.filter_parameters()}
 
 
 def case_tab(runs: Sequence[Run], question_id: str, k: int) -> None:

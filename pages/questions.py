@@ -23,13 +23,11 @@ from ragviz.ui import (
     question_editor,
     review_tab,
     split_tab,
-    unsaved,
     versions_tab,
     wording,
 )
 from ragviz.ui.kit import acting, heading, notices, tiles
 
-unsaved.keep()
 workspace = frame.begin()
 store = workspace.store
 
@@ -71,14 +69,6 @@ def set_tiles(question_set: QuestionSet, names: dict[str, str]) -> None:
         tiles.tile("Accepted", f"{by_status['accepted']:,}", judged)
         tiles.tile("Documents covered", f"{len(covered & names.keys()):,}", f"of {len(names):,}")
         tiles.tile("With evidence", f"{by_kind['single'] + by_kind['multi']:,}", told)
-
-
-def empty_set(question_set: QuestionSet) -> None:
-    """Say that a set has no questions, with the ways to some; it may have edits that were undone."""
-    with notices.empty(f"{plain(question_set.name)} has no questions yet."):
-        for label, tab in (("Generate some", "Generate"), ("Write one", "Write"), ("Import a file", "Import")):
-            address.link("questions", label, set=question_set.name, tab=tab)
-        address.link("questions", "Take them from what people asked", set=question_set.name, tab="Real questions")
 
 
 def next_step(question_set: QuestionSet) -> None:
@@ -133,8 +123,8 @@ sets = store.sets.all(corpus.id)
 names = {d.id: d.name for d in store.documents.all(corpus.id) if d.status == "ok"}
 with heading.header("Questions", f"Questions about {corpus.name} with reference answers and evidence."):
     if sets:
-        with st.container(width=280):
-            chosen_set = address.choose("Question set", [s.name for s in sets], "set", within=("question", "edit"))
+        within = ("question", "edit")
+        chosen_set = address.choose("Question set", [s.name for s in sets], "set", within=within, width=280)
         question_set = next(s for s in sets if s.name == chosen_set)
         manage(question_set)
         next_step(question_set)
@@ -156,7 +146,7 @@ else:
     st.markdown("No questions yet. Generate some from an index, write one, or import a file.")
 TABS: dict[str, Callable[[], object]] = {  # in order; those of `NEEDS_SET` need a question set
     "Review": lambda: review_tab.show(question_set, questions, store.documents.names(corpus.id)),
-    "Generate": lambda: generation_tab.show(corpus, question_set if sets else None, free_name()),
+    "Generate": lambda: generation_tab.show(corpus, free_name()),
     "Write": lambda: question_editor.edit(
         corpus, question_set if sets else None, question_set.name if sets else free_name(), None
     ),
@@ -175,7 +165,10 @@ def drawn(tab: str) -> None:
     if tab in SHOW_GENERATED:
         generation_tab.outcome(corpus, question_set.name if sets else None)
     if tab in NEEDS_QUESTIONS and not question_set.total:
-        empty_set(question_set)
+        with notices.empty(f"{plain(question_set.name)} has no questions yet."):
+            for label, name in (("Generate some", "Generate"), ("Write one", "Write"), ("Import a file", "Import")):
+                address.link("questions", label, set=question_set.name, tab=name)
+            address.link("questions", "Take them from what people asked", set=question_set.name, tab="Real questions")
     else:
         TABS[tab]()
 

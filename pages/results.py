@@ -154,12 +154,10 @@ if opened := st.session_state.pop("open-question", None) or st.query_params.get(
         question_table.open_case(run, opened, k, tab=st.session_state.pop("open-tab", None))
     st.warning(f"This run did not ask the question “{wording.quoted(opened)}”.")
 with heading.header("Results", settings_line(run), crumbs=heading.crumbs_of(run, corpus)):
-    with st.container(width=240):
-        address.choose("Run", [run.name for run in runs], "run")
+    address.choose("Run", [run.name for run in runs], "run", width=240)
     if run.knows.ranking:
-        with st.container(width=110):
-            shown = address.shows("k-shown", k, lambda k: {"k": k})
-            st.number_input("k", 1, run.config.depth, help="Chunks used. Another k needs no new run.", **shown)
+        shown = address.shows("k-shown", k, lambda k: {"k": k})
+        st.number_input("k", 1, run.config.depth, help="Chunks used. Another k needs no new run.", width=110, **shown)
     downloads.popover(run)
 if not len(rows):
     st.markdown("None of the questions of this run has evidence, so there are no ranking metrics.")

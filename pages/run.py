@@ -1,4 +1,4 @@
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
@@ -200,12 +200,6 @@ def read(field: Field, text: str) -> Any:
     return value
 
 
-def pays_to_rank(values: Mapping[str, Any]) -> bool:
-    embedder = store.indexes.get(values["index"]).config.embedder
-    embeds = "embedder" in needs(values["retriever"]) and embedder.startswith(REMOTE)
-    return embeds or bool(rerankers.model_of(values["reranker"]))
-
-
 def naming(config: RunConfig) -> str:
     answerer = f"-{config.answerer}" if config.knows.answers else ""
     taken = {run.name for run in store.runs.all()}
@@ -356,7 +350,10 @@ with left:
     with st.container(border=True):
         values |= answering(shown)
     with st.container(border=True):
-        judge, dollars = judging(shown, values["answerer"], pays=pays_to_rank(values))
+        remote = store.indexes.get(values["index"]).config.embedder.startswith(REMOTE)
+        embeds = "embedder" in needs(values["retriever"]) and remote
+        pays = embeds or bool(rerankers.model_of(values["reranker"]))
+        judge, dollars = judging(shown, values["answerer"], pays=pays)
     config = RunConfig(**values, **judge)
 with right:
     of_run = {name: value for name, value in (values | judge).items() if name not in ("index", "questions")}

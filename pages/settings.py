@@ -99,17 +99,12 @@ def endpoint() -> None:
             placeholder="not set" if settings.openai_api_key is None else shown("key", settings.openai_api_key),
             autocomplete="off",
         )  # fmt: skip
-        concurrency = two.number_input(
-            "Concurrency", 1, 256, settings.model_concurrency, key=f"typed-calls-{turn}",
-            help="At most; fewer while the server says that it is too busy.",
-        )  # fmt: skip
         st.caption(
             f"Held by this server process until it ends, {handed}. The key is never stored, logged or shown again "
             "beyond its last four characters."
         )
         if st.form_submit_button("Apply", type="primary", disabled=acting.off()):
             given = {"OPENAI_BASE_URL": url, "RAGVIZ_MODEL": model, "RAGVIZ_JUDGE": judge}
-            given["RAGVIZ_MODEL_CONCURRENCY"] = str(int(concurrency))
             with notices.errors_shown():
                 use({alias: value.strip() for alias, value in given.items()}, key.strip())
     if typed and st.button("Reset to the environment", type="tertiary"):
@@ -123,7 +118,6 @@ def use(values: dict[str, str], key: str) -> None:
         "OPENAI_BASE_URL": addresses.shown(settings.openai_base_url or ""),  # without its password
         "RAGVIZ_MODEL": used_model,
         "RAGVIZ_JUDGE": settings.judge,
-        "RAGVIZ_MODEL_CONCURRENCY": str(settings.model_concurrency),
     }
     changed = {alias: value for alias, value in values.items() if value != as_shown[alias]}
     url = changed.get("OPENAI_BASE_URL", "")

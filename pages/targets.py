@@ -359,16 +359,11 @@ def ask_all(target: Endpoint) -> None:
             "Repeats", 1, target_verbs.MOST_REPEATS, 1, width=110, key="ask-repeats",
             help="Asked more than once, it is seen how far the system disagrees with itself.",
         )  # fmt: skip
-        pressed = st.button(
-            "Ask", type="primary", key=presses.key("ask-endpoint"), disabled=title is None or not name or acting.off()
-        )
+        if title is not None:
+            new = partial(target_verbs.record, workspace, target.name, sets[title], name, {}, int(repeats))
+            job_panel.button("Ask", "ask-endpoint", new, disabled=not name, kind="primary")
     if not sets:
         address.link("questions", "Import questions, or write some")
-    if pressed and title is not None:
-        with notices.errors_shown():
-            new = target_verbs.record(workspace, target.name, sets[title], name, {}, int(repeats))
-            job_panel.submit("ask-endpoint", new)
-            st.rerun()
     for of in store.corpora.all():
         if job := job_panel.finished_job("record", of.id):
             with notices.closable(f"close-{job.id}", partial(job_panel.dismiss, job)):

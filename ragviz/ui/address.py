@@ -330,21 +330,6 @@ def _separated(text: str) -> list[str]:
     return [part.replace("%2C", ",").replace("%25", "%") for part in text.split(",") if part]
 
 
-def choose_tab(names: Sequence[str], key: str) -> list[Any]:
-    """Draw tabs, the open one of which is the parameter `tab` of the address; draw the content of that one only.
-
-    Where the address opens another tab than the person did, the tabs are a new widget: Streamlit 1.67 may mount the old
-    one anew at that tab while the browser still sends the one that was left, as if the person had gone back to it.
-    """
-    requested = readable("tab", one_of(names), f"one of {', '.join(names)}") or names[0]
-    number = st.session_state.setdefault(key, 0)
-    if st.session_state.get(f"{key}-{number}", requested) != requested:
-        number = st.session_state[key] = number + 1
-    widget = f"{key}-{number}"
-    st.session_state[widget] = requested
-    return list(st.tabs(names, key=widget, on_change=lambda: put(tab=st.session_state[widget])))
-
-
 def first_of(names: Sequence[str | None], options: Sequence[str]) -> str | None:
     """Return the first of `names` that is an option, else the first option.
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import streamlit as st
 
 from ragviz.core.configuration import Run
 from ragviz.core.experiment import Experiment
+from ragviz.core.job import Job
 from ragviz.jobs import queue
 from ragviz.ui import cache
 
@@ -17,30 +20,28 @@ def field(explained: str, key: str | None = None, default: float | None = None) 
     """Ask for the most dollars that may be paid; None is no limit."""
     dollars = st.number_input(
         "Budget in dollars", 0.0, None, default, step=1.0, format="%.2f", placeholder="no limit", key=key,
-        help=explained,
+        help=explained, width=180,
     )  # fmt: skip
     return None if dollars is None else float(dollars)
 
 
 def field_of_run(run: Run, key: str) -> float | None:
     """Ask for the budget of a run that is continued; the default is its last one."""
-    with st.container(width=180):
-        return field("For the whole run, including what it has paid so far.", key, last_budget(run))
+    return field("For the whole run, including what it has paid so far.", key, last_budget(run))
 
 
 def field_of_experiment(experiment: Experiment) -> float | None:
     """Ask for the budget of an experiment that is continued or confirmed; the default is its last one."""
-    its_jobs = (job for job in queue.listed(cache.workspace()) if job.arguments.get("experiment") == experiment.id)
-    newest = next(its_jobs, None)
-    with st.container(width=180):
-        explained = "For all its runs, including what they have paid so far; for a confirmation, for its two runs."
-        return field(explained, f"budget-{experiment.id}", None if newest is None else newest.arguments.get("budget"))
+    explained = "For all its runs, including what they have paid so far; for a confirmation, for its two runs."
+    newest = _newest(lambda job: job.arguments.get("experiment") == experiment.id)
+    return field(explained, f"budget-{experiment.id}", newest)
 
 
 def last_budget(run: Run) -> float | None:
     """Return the budget that a run was given last, None when it had none."""
-    jobs_of_run = (
-        job for job in queue.listed(cache.workspace()) if run.name == job.arguments.get(RUN_OF.get(job.kind, ""))
-    )
-    newest = next(jobs_of_run, None)
+    return _newest(lambda job: job.arguments.get(RUN_OF.get(job.kind, "")) == run.name)
+
+
+def _newest(is_of: Callable[[Job], bool]) -> float | None:
+    newest = next(filter(is_of, queue.listed(cache.workspace())), None)
     return None if newest is None else newest.arguments.get("budget")

@@ -81,10 +81,6 @@ def cause_line(run: Run, judgement: judgements.Judgement, question: Question, re
         st.markdown(f"{mark} **{cause.title}.**{next_step}", help=cause.explanation)
         evaluated = cache.evaluated_to(run, question.id)
         rank = rank_line(run, question, retrieved, k)
-        if name == "cut_by_budget" and evaluated:
-            fitted = [chunk_id for chunk_id in evaluated.recording.read if chunk_id not in evaluated.recording.cut]
-            of = wording.counted(len(fitted) + len(evaluated.recording.cut), "chunk")
-            rank = f"Evidence: found, but only {len(fitted)} of the {of} fitted {run.config.context_tokens:,} tokens"
         config = run.config
         given = first(config.k, "chunk") if run.knows.first_k else target_of(run).basis
         given = f"what fitted of {given}" if run.knows.first_k and evaluated and evaluated.recording.cut else given

@@ -39,7 +39,6 @@ class Gate:
     """ASGI middleware that serves nothing to whoever is not signed in, where that is configured."""
 
     def __init__(self, app: ASGIApp) -> None:
-        """Wrap `app`."""
         self._app = app
         self._ended: dict[str, float] = {}  # key of a sign-in that was ended → now
         self._seen: dict[str, float] = {}  # key of one that was not → when that was looked up
@@ -75,7 +74,9 @@ class Gate:
         if path in OPEN:
             await self._app(scope, receive, send)
         elif path == SIGN_IN and allowed.oidc:
-            await _redirect(send, f"{_base()}/auth/login?provider={_provider()}")
+            from streamlit.auth_util import encode_provider_token
+
+            await _redirect(send, f"{_base()}/auth/login?provider={encode_provider_token('default')}")
         elif who is None or not await self._holds(who):
             await _answer(scope, send, 401, "", allowed)
         elif (person := person_of(allowed, who)) is None:
@@ -215,12 +216,6 @@ def _signed_at(name: str, value: str) -> float:
 
     serializer = URLSafeTimedSerializer(get_cookie_secret(), salt=name)
     return float(serializer.loads(value, return_timestamp=True)[1].timestamp())
-
-
-def _provider() -> str:
-    from streamlit.auth_util import encode_provider_token
-
-    return encode_provider_token("default")
 
 
 def _base() -> str:

@@ -29,8 +29,8 @@ EXPLAINED = (
 )
 
 
-def show(corpus: Corpus, question_set: QuestionSet | None, suggested: str) -> None:
-    """Draw the choices of a generation, its plan when that is asked for, and planned against made of the set."""
+def show(corpus: Corpus, suggested: str) -> None:
+    """Draw the choices of a generation, and its plan when that is asked for."""
     workspace = cache.workspace()
     indexes = [i for i in workspace.store.indexes.all(corpus.id) if i.build]
     if not indexes:
@@ -63,8 +63,6 @@ def show(corpus: Corpus, question_set: QuestionSet | None, suggested: str) -> No
         st.rerun()
     if plan_pressed and arguments["name"]:
         _preview(corpus, arguments)
-    elif question_set is not None and _shown(question_set).cells:
-        planned_and_made(question_set)
 
 
 def _choices(source: IndexInfo, generator: str, suggested: str) -> tuple[dict[str, Any], float | None]:

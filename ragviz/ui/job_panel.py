@@ -160,21 +160,20 @@ def _ending(job: Job) -> str:
     return "paused" if job.status == "cancelled" and KINDS[job.kind].pauses else ENDINGS.get(job.status, job.status)
 
 
+@notices.errors_shown()  # the fragment is also run by itself, not only with the page
 def _draw_jobs(corpus_id: str) -> None:
-    with notices.errors_shown():  # the fragment is also run by itself, not only with the page
-        queue.start_waiting(cache.machine())
-        _draw_recent(queue.listed(cache.workspace(), 50), corpus_id)
-
-
-def _draw_recent(recent: Sequence[Job], corpus_id: str) -> None:
+    queue.start_waiting(cache.machine())
+    recent = queue.listed(cache.workspace(), 50)
     active = [job for job in recent if job.status in queue.ACTIVE]
     started_or_ended = {job.id for job in active} != st.session_state.get(_ACTIVE, {}).keys()
     if started_or_ended or _last_end(recent) != st.session_state.get(_LAST_END):
         address.rerun_drawn()  # show what a job changed, also of one that began and ended between two polls
     newest = {queue.work_of(job): job for job in reversed(recent)}.values()
     workspace = cache.workspace()
-    ended = [job for job in newest if job.result.get(_DISMISSED) != job.created and _is_unsuccessful(job)]
-    unsuccessful = [job for job in ended if not queue.is_mended(workspace, job)]
+    bad = {"interrupted": float("inf"), "failed": 3600, "cancelled": 3600}  # seconds for which it is told
+    ended = [job for job in newest if time.time() - (job.finished or 0) < bad.get(job.status, 0)]
+    told = [job for job in ended if job.result.get(_DISMISSED) != job.created]
+    unsuccessful = [job for job in told if not queue.is_mended(workspace, job)]
     own = [job for job in (*active, *unsuccessful) if not corpus_id or job.corpus_id in ("", corpus_id)]
     others = [job for job in (*active, *unsuccessful) if job not in own]
     own.sort(key=lambda job: (_helps(job), job.status != "interrupted"))
@@ -194,11 +193,6 @@ def _last_end(recent: Sequence[Job]) -> float:
 
 def _helps(job: Job) -> bool:
     return "share" in job.arguments
-
-
-def _is_unsuccessful(job: Job) -> bool:
-    recently = time.time() - (job.finished or 0) < 3600
-    return job.status == "interrupted" or (job.status in ("failed", "cancelled") and recently)
 
 
 def _draw(job: Job, place: int | None = None) -> None:

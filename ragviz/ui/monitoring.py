@@ -40,7 +40,6 @@ class Requests:
     browsers = 0
 
     def __init__(self, app: ASGIApp) -> None:
-        """Wrap `app`; all that are made count together."""
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

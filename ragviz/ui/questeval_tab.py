@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -72,17 +71,14 @@ def _frames(run: Run) -> dict[str, pd.DataFrame]:
 
 
 def frame_of(rows: Sequence[questeval.Row]) -> pd.DataFrame:
-    """Return rows as a table: first what only the reference answers, of the answers that miss the largest share.
-
-    Then what both answer, the lowest F1 first, then what the reference does not answer; within these as asked.
-    """
+    """Return rows as a table: what only the reference answers, what both do, the lowest F1 first, and then the rest."""
     frame = pd.DataFrame(
         {
             "by": [row.answerable_by for row in rows],
             "asked": [question_words(row) for row in rows],
             "reference": [row.reference_answer for row in rows],
             "generated": [row.generated_answer for row in rows],
-            "f1": np.array([np.nan if row.f1 is None else row.f1 for row in rows]),
+            "f1": pd.Series([row.f1 for row in rows], dtype=float),
             "question": [row.question for row in rows],
             "documents": [row.documents for row in rows],
             "kind": [row.kind for row in rows],
@@ -92,13 +88,8 @@ def frame_of(rows: Sequence[questeval.Row]) -> pd.DataFrame:
     )
     texts = zip(*(frame[name] for name in ("asked", "question", "reference", "generated")), strict=True)
     frame["searched"] = ["\n".join(cell for cell in cells if isinstance(cell, str)).casefold() for cells in texts]
-    is_answered, is_missed = frame["by"] == "both", frame["by"] == "reference"
-    counts = pd.DataFrame({"id": frame["id"], "both": is_answered, "all": is_answered | is_missed})
-    counts = counts.groupby("id", sort=False).transform("sum")
-    recall = (counts["both"] / counts["all"]).fillna(0)
-    within = np.where(is_missed, recall, np.where(is_answered, frame["f1"], 0))
-    order = np.lexsort((within, frame["by"].map({name: place for place, name in enumerate(ORDER)})))
-    return frame.iloc[order].reset_index(drop=True)
+    frame["place"] = frame["by"].map({name: place for place, name in enumerate(ORDER)})
+    return frame.sort_values(["place", "f1"], kind="stable", ignore_index=True)
 
 
 def draw(run: Run, k: int, shown_ids: pd.Series[str], key: str) -> None:
@@ -197,8 +188,7 @@ def _questions(run: Run, k: int, frame: pd.DataFrame, shown_ids: pd.Series[str],
         titles = {"all": f"all {len(of_shown):,}"}
         titles |= {name: f"{ANSWERABLE_BY[name]} {int(counts.get(name, 0)):,}" for name in ORDER}
         by = address.choose_one("Answerable by", titles, "answerable")
-        with st.container(width=240):
-            filters.find("asked", "Find in questions and answers", label="Find in RAGQuestEval")
+        filters.find("asked", "Find in questions and answers", label="Find in RAGQuestEval", width=240)
     rows = of_shown if by == "all" else of_shown[of_shown["by"] == by]
     count = f"**{len(rows):,} of {wording.counted(len(frame), 'RAGQuestEval question')}**, what is missed first"
     above.markdown(count, width="stretch")

@@ -379,8 +379,7 @@ def _filters(run: Run, k: int) -> None:
             "Outcome", OUTCOMES, required=True, label_visibility="collapsed", format_func=titles.__getitem__,
             **address.shows("outcome-filter", outcome, by_outcome),
         )  # fmt: skip
-    with st.container(width=180):
-        filters.find("find", "Find in questions")
+    filters.find("find", "Find in questions", width=180)
 
 
 def walk(shown: Sequence[str], question_id: str) -> str | None:

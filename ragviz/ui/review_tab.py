@@ -219,14 +219,14 @@ def _edit_table(question_set: QuestionSet, filtered_questions: Sequence[Question
     st.data_editor(
         rows.map(lambda cell: markup.visible(cell)), key=edited.key, hide_index=True, disabled=fixed,
         column_config=columns, column_order=[*editable, *fixed], height=table.height(len(rows), 14),
+        on_change=edited.note,
     )  # fmt: skip
-    unsaved.keep()
     changed = edited.changed
     with st.container(horizontal=True):
         if st.button(
             f"Save {wording.counted(len(changed), 'change')}", type="primary", disabled=not changed or acting.off()
         ):
-            unsaved.save(cache.workspace(), edited)
+            unsaved.save(cache.workspace(), question_set, edited)
             st.rerun()
         if changed and st.button("Discard changes", key="discard-edits"):
             unsaved.discard_table(question_set)

@@ -110,11 +110,10 @@ def slices_table(run: Run, summary: Summary, key: str) -> None:
     with above:
         heading.section("By evidence and document" if len(offered) == 1 else "By part of the questions")
         by = address.choose_one("Divided by", {key: title for key, (title, _) in offered.items()}, "by")
-        with st.container(width=210):
-            name = address.choose(
-                "Metric", list(labels), "per", default="recall", label_visibility="collapsed",
-                format_func=lambda name: title_of(labels[name]),
-            )  # fmt: skip
+        name = address.choose(
+            "Metric", list(labels), "per", default="recall", label_visibility="collapsed", width=210,
+            format_func=lambda name: title_of(labels[name]),
+        )  # fmt: skip
     label = labels[name or "recall"]
     divided = cache.breakdown(run, summary.k, offered[by][1], (label,))
     column = "Evidence or document" if by == "document" else offered[by][0]

@@ -21,8 +21,8 @@ from ragviz.retrieval import rerankers
 from ragviz.runs import choices, judgements, measurements, rescue_words
 from ragviz.service import run_verbs
 from ragviz.text.markup import plain, sentence
-from ragviz.ui import address, budget, cache, job_panel, presses, question_table, wording
-from ragviz.ui.kit import acting, beside, figure, heading, table, tiles
+from ragviz.ui import address, budget, cache, job_panel, question_table, wording
+from ragviz.ui.kit import beside, figure, heading, table, tiles
 
 LOOK_AT = 5
 """Questions whose scores are contradicted that are shown."""
@@ -84,18 +84,13 @@ def judge_again(run: Run, label: str = "Judge again", metrics: Sequence[str] = (
     dollars = None
     if metrics or run.config.model or run.config.judge or rerankers.model_of(run.config.reranker):
         dollars = budget.field_of_run(run, f"again-{label}-{run.id}")
-    if st.button(
-        label,
-        key=presses.key(f"judge-{label}-{run.id}"),
-        help="Has the judge's model judge these answers; verdicts that were imported stay."
-        if metrics
-        else "Repeats the failed calls; all calls, when the judge was unreliable and no longer is.",
-        disabled=acting.off() or job_panel.active_job("rejudge", run.corpus_id, run=run.name) is not None,
-    ):
-        judging = partial(run_verbs.judge, metrics=metrics) if metrics else run_verbs.judge_again
-        new = judging(cache.workspace(), run, budget=dollars)
-        job_panel.submit(f"judge-{label}-{run.id}", new)
-        st.rerun()
+    judging = partial(run_verbs.judge, metrics=metrics) if metrics else run_verbs.judge_again
+    explained = "Repeats the failed calls; all calls, when the judge was unreliable and no longer is."
+    if metrics:
+        explained = "Has the judge's model judge these answers; verdicts that were imported stay."
+    active = job_panel.active_job("rejudge", run.corpus_id, run=run.name)
+    new = partial(judging, cache.workspace(), run, budget=dollars)
+    job_panel.button(label, f"judge-{label}-{run.id}", new, active=active, explained=explained)
 
 
 def judge_panel(run: Run, judgement: judgements.Judgement) -> None:
@@ -152,12 +147,11 @@ def score_distribution(run: Run, judgement: judgements.Judgement, key: str) -> N
     with st.container(horizontal=True, vertical_alignment="center", key="scores-head"):
         heading.section("Score distribution")
         name = question_table.metric_of(run)
-        with st.container(width=270):
-            st.selectbox(
-                "Metric", list(judgement.metrics), label_visibility="collapsed",
-                format_func=lambda name: ANSWER_METRICS[name].title,
-                **address.shows("metric-shown", name, lambda name: {"metric": name, "score": None}),
-            )  # fmt: skip
+        st.selectbox(
+            "Metric", list(judgement.metrics), label_visibility="collapsed", width=270,
+            format_func=lambda name: ANSWER_METRICS[name].title,
+            **address.shows("metric-shown", name, lambda name: {"metric": name, "score": None}),
+        )  # fmt: skip
     values = np.array([*cache.scores(run, name).known.values()])
     if len(values):
         bars = f"spread-{name}-{key}"

@@ -158,7 +158,6 @@ class Polls:
     """
 
     def __init__(self, app: ASGIApp) -> None:
-        """Wrap `app`."""
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -186,7 +185,6 @@ class Runs:
     """What is known of the runs of one session, from the messages of its socket."""
 
     def __init__(self) -> None:
-        """Begin without a run."""
         self._page: str | None = None  # hash of the page that the browser was told of; None until it is told
         self._refused = ""  # hash of another page in the last poll
         self._going = False  # a run of a whole page

@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from ragviz.core.digests import digest, new_id
+from ragviz.core.digests import new_id
 from ragviz.core.document import Evidence, Span
 from ragviz.core.question import Question, QuestionStyle, QuestionType
 from ragviz.core.question_set import QuestionSet
@@ -23,16 +23,6 @@ _TABLES = "edited-tables"  # session state: `Edited` by the id of its set
 _COLUMNS = {"Question": "text", "Answer": "answer", "Status": "status", "Reason": "reason"}
 _FIELDS = ("text", "answer", "unanswerable", "type", "style")  # of a question: what is typed
 _NEW = Question("", "", "", (), "hand", "accepted")
-
-
-def keep() -> None:
-    """Copy the edits out of the tables' widgets, which lose them when another tab or page is opened."""
-    for edited in _tables().values():
-        if edited.key in st.session_state:
-            edited.typed = {question_id: dict(values) for question_id, values in edited.before.items()}
-            rows: dict[int, dict[str, Any]] = st.session_state.get(edited.key, {}).get("edited_rows", {})
-            for row, values in rows.items():
-                edited.typed.setdefault(edited.questions[int(row)].id, {}).update(values)
 
 
 def is_any() -> bool:
@@ -125,29 +115,29 @@ def targets_of(draft: Draft) -> dict[str, str]:
 class Edited:
     """The table of a set as it is being edited.
 
-    `questions` are its rows, `key` its widget; `typed` are the edits, by question id and column, of which `before` were
-    made in an earlier widget and are in the rows already.
+    `questions` are its rows as they are stored, `rows` as the widget `key` got them: with what was typed into the one
+    before it. `typed` are all edits, by question id and column.
     """
 
-    question_set: QuestionSet
     questions: Sequence[Question]
-    key: str = ""
-    before: Mapping[str, dict[str, Any]] = field(default_factory=dict)
-    typed: dict[str, dict[str, Any]] = field(default_factory=dict)
-
-    @property
-    def rows(self) -> list[Question]:
-        """The questions as they were passed to the widget."""
-        return [_with(question, self.before.get(question.id, {})) for question in self.questions]
+    rows: Sequence[Question]
+    key: str
+    typed: dict[str, dict[str, Any]]
 
     @property
     def changed(self) -> list[tuple[Question, Question]]:
         """The edited questions: each as it was shown, and as it was typed."""
         return [(q, _with(q, self.typed[q.id])) for q in self.questions if q.id in self.typed]
 
+    def note(self) -> None:
+        """Note what was typed, out of the widget, which loses it when another tab or page is opened."""
+        edits: Mapping[int, dict[str, Any]] = st.session_state[self.key]["edited_rows"]
+        for row, values in edits.items():
+            self.typed.setdefault(self.questions[int(row)].id, {}).update(values)
+
 
 def _with(question: Question, values: Mapping[str, Any]) -> Question:
-    changed: dict[str, Any] = {_COLUMNS[name]: value or "" for name, value in values.items() if name in _COLUMNS}
+    changed: dict[str, Any] = {_COLUMNS[name]: value or "" for name, value in values.items()}
     return authoring.as_verified(question, replace(question, **changed))
 
 
@@ -168,23 +158,23 @@ def table_of(question_set: QuestionSet, questions_now: Sequence[Question]) -> Ed
     With unsaved edits the rows stay, whatever the filter. Leaving the page ends the widget: its edits are put into the
     rows of the next one.
     """
-    edited = being_edited(question_set)
-    if edited is not None and edited.key in st.session_state:
-        if edited.questions != questions_now:
-            st.caption(
-                ":orange[▲] The filter or the set was changed meanwhile. The table stays as it was when you began to "
-                "edit, until you save or discard your changes."
-            )
-        return edited
-    current = _tables().get(question_set.id)
-    if edited is None and current is not None and current.questions == questions_now:
-        return current
-    fresh = Edited(question_set, list(questions_now)) if edited is None else replace(edited, before=edited.typed)
+    edited = _tables().get(question_set.id)
+    if edited is not None and edited.typed and edited.questions != questions_now:
+        st.caption(
+            ":orange[▲] The filter or the set was changed meanwhile. The table stays as it was when you began to "
+            "edit, until you save or discard your changes."
+        )
+    if edited is None or (not edited.typed and edited.questions != questions_now):
+        return _begin(question_set, questions_now, {})
+    return edited if edited.key in st.session_state else _begin(question_set, edited.questions, edited.typed)
+
+
+def _begin(question_set: QuestionSet, questions: Sequence[Question], typed: dict[str, dict[str, Any]]) -> Edited:
+    """Begin a table with a widget of its own, in whose rows is what was typed."""
     turn = st.session_state["table-turn"] = st.session_state.get("table-turn", 0) + 1
-    fresh.key = f"editor-{turn}-{digest(*map(version_of, fresh.questions))}"
-    fresh.typed = {question_id: dict(values) for question_id, values in fresh.before.items()}
-    _tables()[question_set.id] = fresh
-    return fresh
+    rows = [_with(question, typed.get(question.id, {})) for question in questions]
+    edited = _tables()[question_set.id] = Edited(list(questions), rows, f"editor-{turn}", typed)
+    return edited
 
 
 def discard_table(question_set: QuestionSet) -> None:
@@ -192,7 +182,7 @@ def discard_table(question_set: QuestionSet) -> None:
     _tables().pop(question_set.id, None)
 
 
-def save(workspace: Workspace, edited: Edited) -> None:
+def save(workspace: Workspace, question_set: QuestionSet, edited: Edited) -> None:
     """Save the edits of a table as one version of its set; those that somebody else overtook stay unsaved, and say so.
 
     Raises:
@@ -202,12 +192,11 @@ def save(workspace: Workspace, edited: Edited) -> None:
     overtaken, key = [], f"table:{new_id()}"
     for before, after in edited.changed:
         try:
-            question_verbs.save(workspace, edited.question_set, after, version_of(before), "edited in the table", key)
+            question_verbs.save(workspace, question_set, after, version_of(before), "edited in the table", key)
         except authoring.Conflict as conflict:
             overtaken += [conflict.current] if conflict.current else []
-    discard_table(edited.question_set)
+    discard_table(question_set)
     if overtaken:
         count = wording.counted(len(overtaken), "question")
         st.toast(f"{count} changed by somebody else meanwhile: not saved. Saved again, your version replaces theirs.")
-        typed = {question.id: edited.typed[question.id] for question in overtaken}
-        _tables()[edited.question_set.id] = Edited(edited.question_set, overtaken, typed=typed)
+        _begin(question_set, overtaken, {question.id: edited.typed[question.id] for question in overtaken})

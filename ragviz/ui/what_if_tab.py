@@ -194,11 +194,9 @@ def search_button(run: Run) -> None:
 def _risk(run: Run, k: int) -> None:
     heading.section("Answer only above a score: wrong answers against refusals")
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        with st.container(width=430):
-            by = cast(Confidence, address.choose_one("Confidence", risk_coverage.TITLES, "confidence"))
-        with st.container(width=280):
-            bound = address.bound("risk", RISK, address.number_within(0, 100), "0 to 100 per cent")
-            most = st.slider("Wrong among the answered, at most", 0, 100, format="%d %%", **bound) / 100
+        by = cast(Confidence, address.choose_one("Confidence", risk_coverage.TITLES, "confidence"))
+        bound = address.bound("risk", RISK, address.number_within(0, 100), "0 to 100 per cent")
+        most = st.slider("Wrong among the answered, at most", 0, 100, format="%d %%", width=280, **bound) / 100
     found, curve, reason = _cases(run, k, by)
     if curve is None:
         st.markdown(plain(reason))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Literal
 
 import streamlit as st
 
@@ -28,12 +29,8 @@ def chips(filters: Mapping[str, str], before: str, remove: Callable[..., None], 
             st.button("Clear all", type="tertiary", key=f"{key}-all", on_click=remove, args=tuple(filters))
 
 
-def find(name: str, placeholder: str, *, label: str = "Find") -> str:
+def find(name: str, placeholder: str, *, label: str = "Find", width: int | Literal["stretch"] = "stretch") -> str:
     """Draw the field of the words to be found, which are the parameter `name`; return them, in one case."""
-    key = f"{name}-filter"
-    st.session_state[key] = words = st.query_params.get(name, "")
-    st.text_input(
-        label, key=key, placeholder=placeholder, label_visibility="collapsed",
-        on_change=lambda: address.put(**{name: st.session_state[key] or None}),
-    )  # fmt: skip
+    bound = address.bound(name, "", str, "a text")
+    words: str = st.text_input(label, placeholder=placeholder, label_visibility="collapsed", width=width, **bound)
     return words.casefold()

@@ -32,7 +32,8 @@ def draw(
     """
     values, listed = dict(start), offered or {}
     folded = [field for field in fields if field.name in more]
-    for is_small, block in groupby([field for field in fields if field not in folded], _is_small):
+    shown = [field for field in fields if field not in folded]
+    for is_small, block in groupby(shown, lambda field: field.type in (int, float)):
         if is_small:
             with st.grid(4, min_column_width=120):
                 for field in block:
@@ -45,10 +46,6 @@ def draw(
             for field in folded:
                 _into(values, field, suffix, listed)
     return {field.name: values[field.name] for field in fields}
-
-
-def _is_small(field: Field) -> bool:
-    return field.type in (int, float)
 
 
 def _into(values: dict[str, Any], field: Field, suffix: str | None, offered: Mapping[str, Collection[str]]) -> None:

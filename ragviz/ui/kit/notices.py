@@ -49,8 +49,18 @@ def errors_shown() -> Iterator[None]:
 
 
 def tabs(parts: Mapping[str, Callable[[], object]], key: str) -> None:
-    """Draw parts as tabs by their names, of which only the open one is drawn; its name is in the address."""
-    for tab, part in zip(address.choose_tab(list(parts), key), parts.values(), strict=True):
+    """Draw parts as tabs by their names, of which only the open one is drawn: the parameter `tab` of the address.
+
+    Where the address opens another tab than the person did, the tabs are a new widget: Streamlit 1.67 may mount the old
+    one anew at that tab while the browser still sends the one that was left, as if the person had gone back to it.
+    """
+    names = list(parts)
+    requested = address.readable("tab", address.one_of(names), f"one of {', '.join(names)}") or names[0]
+    number = st.session_state.setdefault(key, 0)
+    if st.session_state.get(f"{key}-{number}", requested) != requested:
+        number = st.session_state[key] = number + 1
+    widget = address.shows(f"{key}-{number}", requested, lambda name: {"tab": name})
+    for tab, part in zip(st.tabs(names, **widget), parts.values(), strict=True):
         if tab.open:
             with tab, errors_shown():
                 part()
