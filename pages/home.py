@@ -193,9 +193,9 @@ def recent() -> None:
 
 
 @st.cache_data(ttl=20, show_spinner=False)
-def checks(*configured: str) -> list[tuple[str, str, str, str]]:
+def checks(*configured: str) -> list[connections.Check]:
     """Return the status of what is configured, cached for twenty seconds: checking a server that is down is slow."""
-    return [(check.name, check.status, check.detail, check.fix) for check in connections.checks(cache.workspace())]
+    return connections.checks(cache.workspace())
 
 
 STATUS = {"works": ":blue[●]", "optional": ":gray[○]", "broken": ":orange[▲]"}
@@ -205,11 +205,11 @@ WORDS = {"works": "", "optional": "optional, ", "broken": "does not work: "}
 def checklist() -> None:
     settings = workspace.settings
     names = (settings.embedder, settings.elasticsearch_url, settings.openai_base_url, settings.model)
-    for name, status, detail, fix in checks(store.address, *map(str, names), str(settings.model_configured)):
+    for check in checks(store.address, *map(str, names), str(settings.model_configured)):
         with st.container(gap=None):
-            st.markdown(f"{STATUS[status]} **{name}** {WORDS[status]}{plain(detail)}")
-            if fix:
-                st.caption(plain(fix))
+            st.markdown(f"{STATUS[check.status]} **{check.name}** {WORDS[check.status]}{plain(check.detail)}")
+            if check.fix:
+                st.caption(plain(check.fix))
 
 
 heading.header("Home", ABOUT)

@@ -101,8 +101,6 @@ if len(runs) > 1:
 else:
     shown_ids = list(question_table.filtered(runs[0], question_table.question_rows(runs[0], k), k)["Id"])
 question_id = chosen_question(runs, shown_ids)
-if len(runs) == 1:
-    question_table.note_case(runs[0])
 if not presentation.on():  # ← and → are those of the presentation then
     top(runs, k, shown_ids, question_id)
 question, retrieved = cache.questions(runs[0])[question_id], cache.retrieved_for(runs[0], question_id)

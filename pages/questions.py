@@ -72,7 +72,6 @@ def set_tiles(question_set: QuestionSet, names: dict[str, str]) -> None:
 
 
 def next_step(question_set: QuestionSet) -> None:
-    """Draw what comes after questions: a run, or the index that it needs; the newest index when none was asked for."""
     if not question_set.total:
         return
     indexes = [info for info in store.indexes.all(corpus.id) if info.build]
@@ -81,10 +80,7 @@ def next_step(question_set: QuestionSet) -> None:
     if st.button(label, type=kind, key="next-step"):  # type: ignore[arg-type]
         if not indexes:
             address.go_to("index", corpus=corpus.name)
-        job = job_panel.finished_job("questions", corpus.id)
-        used = job.arguments["index"] if job and job.result.get("questions") == question_set.name else None
-        name = used if used in {info.name for info in indexes} else None
-        address.go_to("run", corpus=corpus.name, index=name, set=question_set.name)
+        address.go_to("run", corpus=corpus.name, set=question_set.name)
 
 
 def manage(question_set: QuestionSet) -> None:

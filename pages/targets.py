@@ -297,12 +297,9 @@ def trial(name: str, given: Mapping[str, Any], of: str) -> None:
             columns=["Part of the reply", "Value", "Is"],
         )
 
-        def chosen(path: str) -> None:
-            st.session_state["part"] = path
-
         table.draw(
             rows, "parts", alt="Parts of the reply", columns={"Part of the reply": 170, "Value": 240, "Is": 80},
-            among=list(parts), opened=chosen, closed=lambda: st.session_state.pop("part", None), most=8,
+            among=list(parts), opened=lambda path: st.session_state.update({"part": path}), most=8,
         )  # fmt: skip
         if (path := st.session_state.get("part")) in parts:
             st.pills(

@@ -12,14 +12,12 @@ from ragviz.health import demand
 from ragviz.health.demand import Demand
 from ragviz.service import question_verbs
 from ragviz.text.markup import plain
-from ragviz.ui import address, cache, job_panel, presses, wording
+from ragviz.ui import cache, job_panel, presses, wording
 from ragviz.ui.kit import acting, notices, table, tiles
 
 FIRST = 10
 """Questions that one press adds where none is ticked, the most asked."""
 NO_INDEX = "(none: compare words with the set only)"
-SHOWN = {"unasked": "Not in the set", "all": "All"}
-"""Filter of clusters → its title."""
 _LOGS = ["csv", "tsv", "txt", "jsonl", "ndjson"]
 
 
@@ -80,21 +78,19 @@ def _form(corpus: Corpus, question_set: QuestionSet) -> None:
 
 
 def _clusters(question_set: QuestionSet, read: Demand) -> None:
-    chosen = address.choose_one("Questions", SHOWN, "asked")
-    listed = read.unasked if chosen == "unasked" else read.clusters
+    listed = read.unasked
     rows = pd.DataFrame(
         {
             "Question": [each.text for each in listed],
             "Asked": [each.count for each in listed],
-            "In the set": [each.question for each in listed],
             "Nearest in the set": [each.alike for each in listed],
             "Also asked as": [" · ".join(each.examples) for each in listed],
         }
-    ).drop(columns=["In the set"] if chosen == "unasked" else [])
-    turn = f"{chosen}-{cache.state(question_set.id).revisions[0]}"
-    ticked = [each for each in table.ticked(st.session_state.get(f"asked-{turn}"), listed) if not each.question]
-    some = ticked or [each for each in listed if not each.question][:FIRST]
-    above = table.row_above("asked", f"{wording.counted(len(listed), 'question')} people ask")
+    )
+    turn = str(cache.state(question_set.id).revisions[0])
+    ticked = table.ticked(st.session_state.get(f"asked-{turn}"), listed)
+    some = ticked or listed[:FIRST]
+    above = table.row_above("asked", f"{wording.counted(len(listed), 'question')} people ask, and the set does not")
     with above:
         label = f"Add {len(some):,} ticked" if ticked else f"Add the {len(some):,} most asked"
         if st.button(label, key=f"add-{digest(*(each.text for each in some))}", disabled=not some or acting.off()):

@@ -54,8 +54,7 @@ def claims_of(matrix: Matrix, side: str) -> Sequence[Claim]:
 
 def by_passages(matrix: Matrix, side: str, place: int) -> str | None:
     """Return the verdict of all passages on a claim: supported when one supports it, or several do jointly."""
-    rows = matrix.answer_by_chunk if side == "a" else matrix.reference_by_chunk
-    if rows is None:
+    if not (rows := _by_chunk(matrix, side)):
         return None
     if follows(rows[place]):
         return "supported"
@@ -159,7 +158,7 @@ def passage_note(matrix: Matrix, place: int, claim: Chosen | None, badges: tuple
         badges = (("for", "✓ useful") if matrix.useful[place] else ("", "○ not useful"), *badges)
     if claim is None:
         return Note(badges)
-    rows = matrix.answer_by_chunk if claim[0] == "a" else matrix.reference_by_chunk
+    rows = _by_chunk(matrix, claim[0])
     claim_verdict = rows[claim[1]][place] if rows else None
     if claim_verdict and claim_verdict.verdict != "absent":
         verb = VERBS[claim_verdict.verdict]

@@ -6,7 +6,7 @@ The page Compare and the case of two runs list the same questions: those that th
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -124,14 +124,9 @@ def in_slices(shown: Compared) -> None:
         return
     exploratory = "Exploratory: the slices were not declared before. "
     st.markdown(plain(exploratory + slices.multiplicity_words(found)))
-    present = {each.part.by for each in found.slices}
-    titles = {"all": "All"} | {by: title for by, title in DIMENSIONS.items() if by in present}
-    by = address.choose_one("Divided by", titles, "by")
-    chosen = [each for each in found.slices if by in ("all", each.part.by)]
-    _slices_table(shown, chosen)
-    notes = [slices.several_words(found) if by in ("all", "document") else ""]
-    notes.append(slices.clusters_words(replace(found, slices=tuple(chosen))))
-    if any(each.part.by == "length" for each in chosen):
+    _slices_table(shown, found.slices)
+    notes = [slices.several_words(found), slices.clusters_words(found)]
+    if any(each.part.by == "length" for each in found.slices):
         notes.append("The length of a question is in words; each ideograph counts as one.")
     st.caption(plain(" ".join(filter(None, [*notes, "A row lists its questions."]))))
 
@@ -141,7 +136,7 @@ def _list_slice(key: str) -> None:
     address.put(**dict.fromkeys((*CHOSEN, "side")) | {"slice": key, "tab": TAB})
 
 
-def slice_rows(chosen: list[Slice], names: Sequence[str]) -> pd.DataFrame:
+def slice_rows(chosen: Sequence[Slice], names: Sequence[str]) -> pd.DataFrame:
     """Return a row for each slice: its size, the means of both runs, and the difference where it is judged."""
     rows = pd.DataFrame(
         {
@@ -160,7 +155,7 @@ def slice_rows(chosen: list[Slice], names: Sequence[str]) -> pd.DataFrame:
     return rows.astype({names[0]: float, names[1]: float})
 
 
-def _slices_table(shown: Compared, chosen: list[Slice]) -> None:
+def _slices_table(shown: Compared, chosen: Sequence[Slice]) -> None:
     short = distinct(shown.names, 9 if all(map(str.isascii, shown.names)) else 5)  # ideographs are twice as wide
     rows = slice_rows(chosen, short)
     rows["Slice"] = [without_middle(name, 60) for name in rows["Slice"]]

@@ -426,7 +426,7 @@ def histograms(shown: Compared) -> None:
 
 
 def recall_by_tokens(shown: Compared) -> None:
-    """Draw recall against the tokens read, which is fair between chunk sizes; and say it for equal tokens."""
+    """Draw recall against the tokens read, which is fair between chunk sizes."""
     comparison, k = shown.comparison, shown.comparison.k
     heading.section("Recall against tokens read")
     bands, common = cache.compared_curves(shown.of, k), _in_common(shown)
@@ -440,14 +440,6 @@ def recall_by_tokens(shown: Compared) -> None:
             lines.append(expense_plots.Reading(name, place, *parts))
     if lines:
         figure.draw(expense_plots.recall_by_tokens(lines, k=k), "tokens")
-        budget, said = lines[0].tokens[k - 1], []
-        for line in lines:
-            kept = int(np.searchsorted(line.tokens, budget * (1 + 1e-9), side="right"))
-            recall = f"{line.mean[kept - 1]:.2f} (k = {kept})" if kept else "reads more at k = 1"
-            said.append(f"{line.name} {recall}")
-        st.caption(
-            plain(f"With at most the {budget:,.0f} tokens that {lines[0].name} reads at k = {k}: {'; '.join(said)}.")
-        )
     if unknown:
         reasons = "nothing is ranked, or its index was cut anew, deleted, or is not ours"
         st.caption(plain(f"Not known for {', '.join(unknown)}: {reasons}."))

@@ -56,7 +56,6 @@ def _start(question_set: QuestionSet, info: IndexInfo, last: Mapping[str, Any]) 
         new = partial(question_verbs.drill, cache.workspace(), question_set, info, chosen)
         label = "Drill it again" if last else "Drill this set"
         job_panel.button(label, "drill", new, active=active, kind="secondary" if last else "primary")
-    job_panel.progress(active)
 
 
 def _found(question_set: QuestionSet, fact: Mapping[str, Any]) -> None:

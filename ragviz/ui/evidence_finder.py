@@ -38,28 +38,18 @@ def show(corpus: Corpus, question_set: QuestionSet, questions: Sequence[Question
         with notices.empty(f"{count} without evidence, and no document to look in."):
             address.link("documents", "Add documents")
         return
-    of = cache.state(corpus.id)
-    if of not in st.session_state.get(_LOOKED_UP, {}):
-        st.markdown(
-            f"**{count} without evidence.** Their answers can be looked up in "
-            f"{wording.counted(len(names), 'document')}: word for word, else in sentences with nearly the same words. "
-            "You accept each place, or all that are certain."
-        )
-        if st.button("Look up the answers", type="primary", key="look-up"):
-            start(corpus)
-            st.rerun()
-        return
-    known: dict[Question, Proposal] = st.session_state[_LOOKED_UP][of]
+    st.caption(
+        "Answers are looked up in the documents: word for word, else in sentences with nearly the same words. You "
+        "accept each place, or all that are certain."
+    )
+    of, looked_up = cache.state(corpus.id), st.session_state.get(_LOOKED_UP, {})
+    known: dict[Question, Proposal] = looked_up.get(of, {})
+    st.session_state[_LOOKED_UP] = {of: known}
     if fresh := [question for question in pending if question not in known]:
         with st.spinner("Looking up the answers"):
             documents = occurrences.texts_of(cache.workspace().store, corpus.id)
             known |= {found.question: found for found in occurrences.find(fresh, documents)}
     _list(question_set, [known[question] for question in pending], names)
-
-
-def start(corpus: Corpus) -> None:
-    """Have the answers looked up when the tab is shown."""
-    st.session_state[_LOOKED_UP] = {cache.state(corpus.id): {}}
 
 
 def _list(question_set: QuestionSet, proposals: Sequence[Proposal], names: dict[str, str]) -> None:

@@ -17,7 +17,7 @@ from ragviz.questions import exchange
 from ragviz.questions.formats import input_file, set_formats
 from ragviz.service import question_verbs
 from ragviz.text.markup import plain
-from ragviz.ui import address, cache, evidence_finder, job_panel, presses, wording
+from ragviz.ui import address, cache, job_panel, presses, wording
 from ragviz.ui.kit import acting, inputs, notices, table
 
 AT_ONCE = 2**20
@@ -116,7 +116,6 @@ def outcome(corpus: Corpus, shown: str) -> None:
         st.markdown(f"**{words}**, from {title}")
         find = "Find their evidence in the documents"
         if result["reference_only"] and st.button(find, type="primary", key="find-imported"):
-            evidence_finder.start(corpus)
             address.put(set=name, tab="Find evidence", question=None)
             _close(job)
             st.rerun()

@@ -67,13 +67,6 @@ def button(
             st.rerun(scope="app")
 
 
-def progress(job: Job | None) -> None:
-    """Draw the bar of an active job on its page; nothing without one."""
-    if job is not None:
-        share, words = job_words(job, time.time(), None)
-        st.progress(share, text=words)
-
-
 def submit_files(
     button: str, files: Iterable[tuple[str, bytes]], new: Callable[[str, list[tuple[str, str]], str], NewJob]
 ) -> None:

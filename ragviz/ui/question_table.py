@@ -88,7 +88,6 @@ ANCHOR = "questions-shown"
 """Id of the element at the head of the list."""
 CASE = "inspect"
 """Path of the page that shows one question."""
-_SHOWN_CASE = "shown-case"  # session state: the run of the case that was last shown
 NOTHING = "nothing"
 """Value of the filter `rescued` for the lost questions that no change rescues."""
 
@@ -275,9 +274,9 @@ def list_clicked(name: str, value: str | None, **others: str) -> None:
         list_only(name, value, **others)
 
 
-def list_part(part: evaluate.Slice | None) -> None:
-    """List the questions of a kind, type, style or document; those of all with None. Other filters stay."""
-    address.put(**dict.fromkeys(evaluate.PARTS[1:]) | ({part.by: part.name} if part else {}))
+def list_part(part: evaluate.Slice) -> None:
+    """List the questions of a kind, type, style or document. Other filters stay."""
+    address.put(**dict.fromkeys(evaluate.PARTS[1:]) | {part.by: part.name})
 
 
 def forget_selections() -> None:
@@ -314,25 +313,16 @@ def draw(run: Run, rows: pd.DataFrame, total: int, k: int, left_out: str, key: s
     with above:
         _filters(run, k)
     if not len(rows):
-        made = judgements.made_at(run, k) if st.query_params.get("cause") else ""
-        st.caption(
-            f"No question passes these filters.{f' {made}: causes after them are known there only.' if made else ''}"
-        )
+        st.caption("No question passes these filters.")
     else:
         _table(run, rows, k, above, key)
     came_from = address.arrived_from()
-    returns = came_from == CASE and st.session_state.get(_SHOWN_CASE) == run.id
-    heading.follow(ANCHOR, active, run.id, came_from=came_from, returns=returns)
+    heading.follow(ANCHOR, active, run.id, came_from=came_from, returns=came_from == CASE)
 
 
 def open_case(run: Run, question_id: str, k: int, **parameters: str | None) -> None:
     """Open a question's case; on the way back, the list is in view."""
     address.go_to(CASE, run=run.name, question=question_id, k=k, **parameters, **filter_parameters())
-
-
-def note_case(run: Run) -> None:
-    """Note that a case of a run is shown, for the list of the run that one goes back to."""
-    st.session_state[_SHOWN_CASE] = run.id
 
 
 def _table(run: Run, rows: pd.DataFrame, k: int, above: Any, key: str) -> None:

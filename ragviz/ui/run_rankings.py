@@ -124,7 +124,7 @@ def slices_table(run: Run, summary: Summary, key: str) -> None:
         alt="A metric by kind and document", above=above, file=f"{run.name}-per-{by}", most=8,
         saved=lambda: slice_rows(divided.slices(), label, summary.depth, column),
         columns={column: 176, "95 % CI": 82, "n": 35, "Questions": 66, title_of(label): table.bar(80)},
-        among=shown, turn=f"{by}-{key}", opened=question_table.list_part, closed=lambda: question_table.list_part(None),
+        among=shown, turn=f"{by}-{key}", opened=question_table.list_part,
     )  # fmt: skip
 
 

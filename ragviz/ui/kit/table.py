@@ -58,7 +58,6 @@ def draw(
     among: Sequence[Row] = (),
     opened: Callable[[Row], object] | None = None,
     goes: Callable[[Row], object] | None = None,
-    closed: Callable[[], object] | None = None,
     turn: str = "",
     several: bool = False,
     most: int | None = None,
@@ -80,7 +79,6 @@ def draw(
         among: what stands in each row.
         opened: called with the one of `among` in whose row a cell is pressed.
         goes: called likewise, after the table is drawn: it may open another page.
-        closed: called when the cell is pressed again, which selects nothing.
         turn: what the table is drawn of: with another one, nothing is selected.
         several: each row has a box to tick too; `ticked` reads which are, by the key `KEY-TURN`.
         most: rows seen at once, None for all.
@@ -107,11 +105,9 @@ def draw(
 
         def pressed() -> None:
             chosen = selected(st.session_state[state], among)
-            if chosen is None:
-                (closed or (lambda: None))()
-            elif opened is not None:
+            if chosen is not None and opened is not None:
                 opened(chosen)
-            else:
+            elif chosen is not None:
                 st.session_state[f"{key}-goes"] = chosen
 
         options |= {"on_select": pressed}
