@@ -39,16 +39,14 @@ def questions(shown: Compared) -> None:
 
 
 def over_k(shown: Compared) -> None:
-    with notices.errors_shown():
-        compared_runs.curves(shown)
+    compared_runs.curves(shown)
     compared_runs.histograms(shown)
 
 
 def metrics(shown: Compared) -> None:
     for name, measured in (("comparison", shown.comparison.metrics), ("answers", shown.comparison.answers)):
         if measured:
-            with notices.errors_shown():
-                compared_runs.metrics_table(shown, measured, name)
+            compared_runs.metrics_table(shown, measured, name)
 
 
 TABS = {

@@ -130,7 +130,9 @@ def what_next(corpus: Corpus, done: list[Run]) -> None:
             st.html(f'<p class="rv-verdict">{html.escape(cache.outcome(tried).sentence)}</p>')
     else:
         with notices.errors_shown():
-            run_scores.verdict_line(done[0], cache.summary(done[0], done[0].config.k), cache.judgement(done[0]))
+            run_scores.verdict_line(
+                done[0], cache.summary(done[0], done[0].config.k), cache.overview(done[0]).judgement
+            )
     page, verb, place = "run", "Run another configuration", {}
     if tried is not None:
         page, verb, place = "experiment", f"Experiment {tried.name}", {"experiment": tried.name}

@@ -341,10 +341,8 @@ def new_index() -> None:
         name, given = choices()
         config = index_verbs.configured(workspace, "", given)
         going = job_panel.active_job("index", corpus.id, config=asdict(config))
-        if going is not None:
-            st.caption(f"{plain(going.title)} is in progress with these settings; change one to build another index.")
-        new = partial(build, name, given)
-        job_panel.button("Build index", "build-index", new, active=going, disabled=not name, kind="primary")
+        new, busy = partial(build, name, given), "Being built with these settings…"
+        job_panel.button("Build index", "build-index", new, active=going, going=busy, disabled=not name, kind="primary")
     with right, notices.errors_shown():
         if warning := language_warning(config, documents):
             st.warning(plain(warning))

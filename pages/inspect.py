@@ -105,7 +105,7 @@ if not presentation.on():  # ← and → are those of the presentation then
     top(runs, k, shown_ids, question_id)
 question, retrieved = cache.questions(runs[0])[question_id], cache.retrieved_for(runs[0], question_id)
 heading.header(question.text)
-judgement = cache.judgement(runs[0])
+judgement = cache.overview(runs[0]).judgement
 if judgement.controls is not None and not judgement.controls.reliable and question_id in judgement.statuses:
     st.warning(plain(judgement.controls.sentence))
 if len(runs) == 1:

@@ -145,7 +145,7 @@ name = address.chosen("run", [run.name for run in runs], noun="run")
 run = next(run for run in runs if run.name == name)
 k = address.chosen_number("k", 1, run.config.depth, run.config.k)
 summary = cache.summary(run, k)
-judgement = cache.judgement(run)
+judgement = cache.overview(run).judgement
 rows = question_table.question_rows(run, k) if summary.n or run.knows.answers else pd.DataFrame()
 filtered_rows = question_table.filtered(run, rows, k) if len(rows) else rows
 key = f"{run.id}-{st.session_state.get('cleared', 0)}"
@@ -184,7 +184,7 @@ unranked = measurements.unranked_words(run)
 made_of = measurements.read_words(run), overviews.took_words(run, cache.overview(run))
 for told in filter(None, (unranked, " ".join(made_of).strip(), measurements.agreement_words(run))):
     st.caption(plain(told))
-if unranked and "reference" in cache.kinds(run).values() and store.documents.all(corpus.id):
+if unranked and "reference" in cache.overview(run).asked.kind_of.values() and store.documents.all(corpus.id):
     questions = run.provenance["questions"]
     address.link("questions", "Find the evidence in the documents", set=questions, tab="Find evidence")
 figure.draw_so_far("results")

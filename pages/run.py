@@ -312,7 +312,7 @@ def outcome() -> None:
     with notices.closable("close-run", lambda: job_panel.dismiss(job)):
         st.markdown(f"**Run {plain(job.result['run'])} is done.**{failures if failed else ''}")
         if done := store.runs.find(job.result["run"]):
-            st.caption(plain(judgements.cost_words(cache.judgement(done))))
+            st.caption(plain(judgements.cost_words(cache.overview(done).judgement)))
         if st.button("Open results", type="primary"):
             job_panel.dismiss(job)
             address.go_to("results", run=job.result["run"], k=None)
@@ -369,9 +369,7 @@ with right:
         going = job_panel.active_job("run", corpus.id, config=asdict(resolved)) if resolved else None
         off = not name or resolved is None
         new = partial(made, name, resolved or config, dollars, is_new=True)
-        job_panel.button("Run", "make-run", new, active=going, disabled=off, kind="primary")
-    if going is not None:
-        st.caption(f"{plain(going.title)} is in progress with these settings; change one to start another run.")
+        job_panel.button("Run", "make-run", new, active=going, going="Running…", disabled=off, kind="primary")
     if resolved is None:
         st.warning(plain(str(refusal)))
     else:

@@ -20,7 +20,6 @@ from ragviz.analysis.evaluate import Band, Breakdown, Summary
 from ragviz.analysis.pooled import Pooled
 from ragviz.analysis.rescue import Rescue
 from ragviz.analysis.run_verdict import Losses
-from ragviz.analysis.sides import Column
 from ragviz.core.configuration import IndexInfo, Run
 from ragviz.core.document import Corpus
 from ragviz.core.experiment import Experiment
@@ -207,11 +206,6 @@ def _decoded(run: Run) -> dict[str, StoredQuestion]:
     return workspace().store.rankings.decoded(run.id)
 
 
-def kinds(run: Run) -> dict[str, str]:
-    """Return the kinds of a run's questions, by id."""
-    return overview(run).asked.kind_of
-
-
 @kept(64, also=_corpus)
 def documents_of(run: Run) -> dict[str, Sequence[str]]:
     """Return the names of the documents that hold the evidence of each question of a run, by question id."""
@@ -249,11 +243,6 @@ def retrieved_for(run: Run, question_id: str) -> Retrieved:
     return result
 
 
-def judgement(run: Run) -> judgements.Judgement:
-    """Return the judgement of a run's answers at its own k."""
-    return overview(run).judgement
-
-
 @kept(8, "Reading the answers")
 def evaluated(run: Run) -> dict[str, EvaluatedAnswer]:
     """Return every evaluated answer of a run, by question id."""
@@ -266,11 +255,6 @@ def evaluated_to(run: Run, question_id: str) -> EvaluatedAnswer | None:
     """Return the evaluated answer of a run to a question; None when it has none."""
     opened = workspace()
     return opened.store.judgements.all(run.id, [question_id], keys=opened.settings.keys).get(question_id)
-
-
-def scores(run: Run, metric: str) -> Column:
-    """Return the scores of a run's answers by a metric."""
-    return overview(run).answers[metric]
 
 
 @kept(256)
@@ -289,7 +273,7 @@ def causes(run: Run, k: int) -> Mapping[str, str]:
 @kept(64)
 def lost(run: Run, k: int) -> Losses:
     """Return what a run lost at `k` (see `judgements.losses_at`)."""
-    return judgements.losses_at(run, causes(run, k), kinds(run), set(summary(run, k).question_ids), k)
+    return judgements.losses_at(run, causes(run, k), overview(run).asked.kind_of, set(summary(run, k).question_ids), k)
 
 
 @kept(64, "Reading the verdicts", also=lambda run, k: others(run))
@@ -362,12 +346,6 @@ def combination(run: Run, k: int) -> replays.Combination:
 def rescue(run: Run, k: int) -> Rescue:
     """Return what every change that is known would rescue and break of a run of which `k` chunks are kept."""
     return _rescue(run, _held(run), k)
-
-
-def foreseen_words(run: Run, k: int, effort: alternatives.Effort) -> str:
-    """Say what replaying the changes of one effort that are not replayed yet would take."""
-    columns = combination(run, k).columns
-    return alternatives.foreseen_words(workspace(), columns.changes, columns.missing(effort))
 
 
 def _replayed_with(run: Run, *_: object) -> list[str]:

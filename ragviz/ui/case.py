@@ -101,7 +101,7 @@ def cause_of(run: Run, question_id: str, k: int) -> tuple[str, diagnose.Cause] |
     name = cache.causes(run, k).get(question_id)
     if name is None:
         return None
-    question, judgement = cache.questions(run)[question_id], cache.judgement(run)
+    question, judgement = cache.questions(run)[question_id], cache.overview(run).judgement
     claims = has_claims(run, question_id)
     return name, judgements.meaning_of(run, name, k, claims=claims, question=question, judgement=judgement)
 

@@ -25,7 +25,6 @@ _DISMISSED = "dismissed"
 """Session state: ids of the jobs whose outcome is not shown any more. In the result of a job that ended badly: when it
 was started last when its card was dismissed."""
 _ACTIVE = "active-jobs"  # session state: titles of the jobs that were active when last drawn, by id
-_STARTED = "started-jobs"  # session state: when this session started its jobs, by id
 _LAST_END = "last-end"  # session state: when the last job had ended when last drawn
 
 
@@ -94,7 +93,6 @@ def _state(job: Job) -> str:
 def _watch(job: Job) -> None:
     """Announce a job that this page has just started, and its end when it comes."""
     st.session_state.setdefault(_ACTIVE, {})[job.id] = job.title
-    st.session_state.setdefault(_STARTED, {})[job.id] = time.time()
     st.toast(f"Started: {plain(job.title)}")
 
 
@@ -138,9 +136,7 @@ def jobs_panel(corpus_id: str) -> None:
             st.toast(f"{plain(job.title)}: {_ending(job)}")
     st.session_state[_ACTIVE] = active
     st.session_state[_LAST_END] = _last_end(recent)
-    now, started = time.time(), st.session_state.get(_STARTED, {})
-    is_new = any(now - started.get(job_id, 0) < 10 for job_id in active)  # who started it waits to see it begin
-    st.fragment(_draw_jobs, run_every=0.4 if is_new else 1.5 if active else 20)(corpus_id)
+    st.fragment(_draw_jobs, run_every=1 if active else 20)(corpus_id)
 
 
 ENDINGS = {"done": "finished"}

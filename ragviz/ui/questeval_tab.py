@@ -94,7 +94,7 @@ def frame_of(rows: Sequence[questeval.Row]) -> pd.DataFrame:
 
 def draw(run: Run, k: int, shown_ids: pd.Series[str], key: str) -> None:
     """Draw the tab: sentence, tiles, and the questions of the questions `shown_ids`."""
-    judgement = cache.judgement(run)
+    judgement = cache.overview(run).judgement
     frames = _frames(run)
     if not frames:
         _nothing(run, judgement)

@@ -94,7 +94,7 @@ NOTHING = "nothing"
 
 def metric_of(run: Run) -> str:
     """Return the metric that orders the questions: the address's, else the run's first; "" without any."""
-    metrics = cache.judgement(run).metrics
+    metrics = cache.overview(run).judgement.metrics
     requested = st.query_params.get("metric", "")
     first = next((name for name in shown_in("sort") if name in metrics), next(iter(metrics), ""))
     return requested if requested in metrics else first
@@ -111,7 +111,7 @@ def question_rows(run: Run, k: int) -> pd.DataFrame:
 @cache.kept(32, also=lambda run, *_: (run.corpus_id,))
 def _question_rows(run: Run, k: int, metric: str) -> pd.DataFrame:
     measured, questions, documents = cache.summary(run, k), cache.questions(run), cache.documents_of(run)
-    column = cache.scores(run, metric) if metric else None
+    column = cache.overview(run).answers[metric] if metric else None
     scores = column.known if column else {}
     ids = list(questions) if run.knows.answers else list(measured.question_ids)
     places = {question_id: place for place, question_id in enumerate(measured.question_ids)}
@@ -131,7 +131,7 @@ def _question_rows(run: Run, k: int, metric: str) -> pd.DataFrame:
     rows["Evidence in"] = [questions[i].kind for i in ids]
     rows["Id"] = ids
     if column:
-        title, statuses = ANSWER_METRICS[metric].title, cache.judgement(run).statuses
+        title, statuses = ANSWER_METRICS[metric].title, cache.overview(run).judgement.statuses
         rows.insert(1, title, pd.Series([scores.get(i) for i in ids], dtype=float))
         words = [abstention.STATUSES[statuses[i]] if i in statuses else "not yet answered" for i in ids]
         failed = column.of_status("judge_error")
@@ -185,7 +185,7 @@ def filtered(run: Run, rows: pd.DataFrame, k: int) -> pd.DataFrame:
     if words := st.query_params.get("find", "").casefold():
         rows = rows[_mask(rows, (words in text.casefold() for text in rows["Question"]))]
     address.readable(
-        "metric", address.one_of(cache.judgement(run).metrics), "an answer metric of this run"
+        "metric", address.one_of(cache.overview(run).judgement.metrics), "an answer metric of this run"
     )  # `metric_of` orders by it
     return rows
 

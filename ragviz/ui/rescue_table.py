@@ -12,7 +12,7 @@ from ragviz.analysis.rescue import Rescue, Row
 from ragviz.core.configuration import NO_EMBEDDER, Run
 from ragviz.core.job import NewJob
 from ragviz.jobs import queue
-from ragviz.runs import replays, rescue_words
+from ragviz.runs import alternatives, replays, rescue_words
 from ragviz.runs.alternatives import Change
 from ragviz.runs.replays import Columns
 from ragviz.service import run_verbs
@@ -32,7 +32,7 @@ def draw(run: Run, k: int) -> None:
     st.markdown(plain(rescue_words.sentence(columns, rescue)))
     if not rescue.lost.any():
         return
-    _not_tried(run, columns, k)
+    _not_tried(run, columns)
     if rescue.rows:
         _table(run, columns, rescue)
     _together(run, together, k)
@@ -42,7 +42,7 @@ def draw(run: Run, k: int) -> None:
     st.caption(sentence(" ".join(notes)))
 
 
-def _not_tried(run: Run, columns: Columns, k: int) -> None:
+def _not_tried(run: Run, columns: Columns) -> None:
     job = job_panel.newest_job("replay", run.corpus_id, run=run.id)
     failed = dict(job.result.get("failed", {})) if job is not None and job.status == "done" else {}
     going = job is not None and job.status in queue.ACTIVE
@@ -58,7 +58,7 @@ def _not_tried(run: Run, columns: Columns, k: int) -> None:
             new = partial(run_verbs.replay, cache.workspace(), run)
             _offer(columns, searched, f"Replay {n}", "replay-missing", new, explained, disabled=going)
         if computed:
-            cost = cache.foreseen_words(run, k, "compute")
+            cost = alternatives.foreseen_words(cache.workspace(), columns.changes, computed)
             explained = (
                 f"For {n}: {cost}. Texts that were embedded before are not embedded again. The indexes are built to be "
                 "searched, and not kept; cancelled, the changes that were replayed to the end are kept."

@@ -95,7 +95,7 @@ def lost_words(run: Run, lost: run_verdict.Losses, k: int, chosen: str) -> str:
     """Return what the `chosen` cause of loss means, "": the one to blame; and what was lost without evidence."""
     words = ""
     if name := chosen or lost.blames or ("" if lost.greatest else "fine"):
-        cause = judgements.meaning_of(run, name, k, claims=cache.judgement(run).claims)
+        cause = judgements.meaning_of(run, name, k, claims=cache.overview(run).judgement.claims)
         lead = "" if chosen or not lost.greatest else "Most with evidence: " if lost.without_evidence else "Most: "
         words = f"{lead}**{cause.title}.** {cause.explanation} *Next:* {cause.next_step}"
     apart = lost.split(chosen) if chosen else lost.without_evidence
@@ -105,7 +105,7 @@ def lost_words(run: Run, lost: run_verdict.Losses, k: int, chosen: str) -> str:
 def slices_table(run: Run, summary: Summary, key: str) -> None:
     """Draw one metric by kind and by document, or by type or style; a row filters the questions by it."""
     offered = divisions(cache.questions(run).values())
-    labels = {label.split("@")[0]: label for label in (*summary.scores, *cache.judgement(run).metrics)}
+    labels = {label.split("@")[0]: label for label in (*summary.scores, *cache.overview(run).judgement.metrics)}
     above = table.row_above("by-document")
     with above:
         heading.section("By evidence and document" if len(offered) == 1 else "By part of the questions")

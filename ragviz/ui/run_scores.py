@@ -129,7 +129,7 @@ def abstentions(run: Run, judgement: judgements.Judgement) -> str:
     abstains = "refused" in judgement.statuses.values() or judgement.abstention.unanswerable
     if not run.knows.answers or not abstains:
         return ""
-    return judgements.abstained_words(run, judgement, cache.kinds(run))
+    return judgements.abstained_words(run, judgement, cache.overview(run).asked.kind_of)
 
 
 def distributions(run: Run, judgement: judgements.Judgement, key: str) -> None:
@@ -152,7 +152,7 @@ def score_distribution(run: Run, judgement: judgements.Judgement, key: str) -> N
             format_func=lambda name: ANSWER_METRICS[name].title,
             **address.shows("metric-shown", name, lambda name: {"metric": name, "score": None}),
         )  # fmt: skip
-    values = np.array([*cache.scores(run, name).known.values()])
+    values = np.array([*cache.overview(run).answers[name].known.values()])
     if len(values):
         bars = f"spread-{name}-{key}"
 
@@ -180,7 +180,7 @@ def score_distribution(run: Run, judgement: judgements.Judgement, key: str) -> N
 def completeness_against_conciseness(run: Run, pair: tuple[str, str], key: str) -> None:
     """Each answer by its completeness and conciseness (factual precision); a click opens the question."""
     heading.section("Completeness against conciseness")
-    first, second = (cache.scores(run, name).known for name in pair)
+    first, second = (cache.overview(run).answers[name].known for name in pair)
     ids = [i for i in first if i in second]
     points = f"quadrants-{key}"
 
@@ -200,7 +200,7 @@ def completeness_against_conciseness(run: Run, pair: tuple[str, str], key: str) 
 def metrics_table(run: Run, summary: Summary) -> None:
     """Draw every metric, over all questions."""
     [whole] = cache.breakdown(run, summary.k, ("all",)).slices()
-    of_maker = cache.judgement(run).of_maker
+    of_maker = cache.overview(run).judgement.of_maker
     made = judgements.made_at(run, summary.k)
     at = f", at k = {run.config.k}" if made else ""
     means = {name: whole.metrics[name] for name in whole.metrics if name in ANSWER_METRICS}

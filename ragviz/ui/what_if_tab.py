@@ -247,7 +247,9 @@ def _effects(run: Run, searched: frozenset[str], choices: Choices, constant: int
 @cache.kept(16, "Measuring risk against coverage", also=lambda run, *_: (run.config.questions,))
 def _cases(run: Run, k: int, by: Confidence) -> tuple[Risk, Curve | None, str]:
     """Return the questions as the risk–coverage curve counts them, and the curve; None with the reason."""
-    found = what_if_of_run.risk_of(cache.workspace(), _stored(run, _searched(run)), cache.judgement(run), k, by)
+    found = what_if_of_run.risk_of(
+        cache.workspace(), _stored(run, _searched(run)), cache.overview(run).judgement, k, by
+    )
     try:
         return found, what_if_of_run.curve_of(run, found), ""
     except UsageError as error:
