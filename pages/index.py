@@ -26,7 +26,7 @@ from ragviz.text.markup import plain, without_middle
 from ragviz.ui import address, cache, frame, job_panel, passages, presses, wording
 from ragviz.ui.kit import acting, figure, form, heading, inputs, notices, tiles
 
-HITS = 5  # of each retriever; as many again open on demand
+HITS = 8  # of each retriever
 VECTORS = list(TYPES)
 BUILDING = (("m", 2, 128), ("ef_construction", 8, 1000), ("shards", 1, 64))  # numbers of an index, with their range
 REPLICAS = ["automatic", "0", "1", "2"]
@@ -273,23 +273,15 @@ def search() -> None:
     with left:
         name = address.choose("Index", names, "index")
     info = indexes[names.index(name or names[0])]
-    asked = st.query_params.get("query", "")
-    if "typed" not in st.session_state or st.session_state.get("typed-for") != asked:
-        st.session_state["typed"] = st.session_state["typed-for"] = asked
-    with (
-        right,
-        st.form("search", border=False),
-        st.container(horizontal=True, vertical_alignment="bottom", wrap=False),
-    ):
-        st.text_input("Query", key="typed", type="search")
-        st.form_submit_button("Search", type="primary", on_click=ask)
-    query = st.query_params.get("query", "")
+    query = right.text_input("Query", type="search", **address.bound("query", "", str, "a text")).strip()
     if not query:
         st.caption("Type a query: what each retriever finds is shown side by side.")
         return
     if query != st.session_state.get("searched") and (reason := asks_others(info.config.embedder)):
-        st.caption(f"{reason} Press *Search*.")
-        return
+        st.caption(reason)
+        if not st.button("Search", type="primary"):
+            return
+        st.session_state["searched"] = query
     retrievers = offered(info.config)
     for column, retriever in zip(st.columns(len(retrievers), gap="medium"), retrievers, strict=True):
         with column, notices.errors_shown():
@@ -300,15 +292,8 @@ def search() -> None:
             hits(hits_found)
 
 
-def ask() -> None:
-    """Put the query typed into the address, before the page is drawn with it."""
-    query = st.session_state["typed"].strip()
-    st.session_state["searched"] = st.session_state["typed-for"] = query
-    address.put(query=query or None)
-
-
 def asks_others(embedder: str) -> str:
-    """Return why a search by this embedder waits until *Search* is pressed, "" when it need not."""
+    """Return why a search by this embedder waits for a press, "" when it need not."""
     if embedder.startswith(REMOTE):
         return f"{plain(embedder)} runs at the model endpoint, which may cost money."
     return "" if embedding.is_here(embedder) else f"{plain(embedder)} has to be downloaded from the model hub."
@@ -316,17 +301,15 @@ def asks_others(embedder: str) -> str:
 
 @cache.kept(64, also=lambda index, *_: (index.corpus_id,))
 def results(index: IndexInfo, query: str, way: str) -> list[searcher.ChunkHit]:
-    return searcher.search(workspace, index, query, way, 2 * HITS)
+    return searcher.search(workspace, index, query, way, HITS)
 
 
 def hits(matches: Sequence[searcher.ChunkHit]) -> None:
     if not matches:
         st.caption("No results.")
     best = max((f.hit.score for f in matches), default=1.0)
-    first = st.container()
-    more = st.expander(f"{len(matches) - HITS} more") if len(matches) > HITS else first
-    for place, each in enumerate(matches):
-        with first if place < HITS else more, st.container(border=True, gap="xsmall"):
+    for each in matches:
+        with st.container(border=True, gap="xsmall"):
             st.html(markup.score_bar(each.hit.rank, each.hit.score, best))
             if each.chunk is None:
                 st.caption("Its document was deleted.")
