@@ -80,14 +80,13 @@ def flow(shown: Compared) -> None:
         st.caption(words)
         return
     st.markdown(plain(words))
-    key, keys = f"flow-{_turn()}", [stream.key for stream in streams.flow.streams]
+    found = streams.flow.streams
 
-    def clicked() -> None:
-        place = figure.clicked(st.session_state[key])
-        list_only("stream", keys[place[0]] if place is not None and 0 <= place[0] < len(keys) else None)
+    def clicked(place: tuple[int, ...] | None) -> None:
+        list_only("stream", found[place[0]].key if place is not None and 0 <= place[0] < len(found) else None)
 
     short = distinct(shown.names, 26)
-    figure.draw(pair_plots.flow(streams.flow, streams.titles, (short[0], short[1])), key, on_select=clicked)
+    figure.draw(pair_plots.flow(streams.flow, streams.titles, (short[0], short[1])), f"flow-{_turn()}", clicked=clicked)
     unknown = streams.flow.unknown
     left_out = f" {wording.counted(unknown, 'question')} without a known cause in both are left out." if unknown else ""
     st.caption(f"A click lists the questions of a stream.{left_out}")
@@ -207,10 +206,8 @@ def _scatter(shown: Compared) -> None:
     name = scatter_name(shown)
     heading.section(plain(f"{_scatter_title(name)} of each question in both runs"))
     ids, found = points_of(shown, name)
-    key = f"scatter-{name}-{_turn()}"
 
-    def clicked() -> None:
-        place = figure.clicked(st.session_state[key])
+    def clicked(place: tuple[int, ...] | None) -> None:
         if place is None or not 0 <= place[0] < len(found.keys):
             list_only("point", None)
         elif found.counts[place[0]] == 1:
@@ -230,7 +227,7 @@ def _scatter(shown: Compared) -> None:
             limits=metric.range if metric else (0.0, 1.0),
             direction=-1 if metric and not metric.higher_is_better else 1,
         )  # fmt: skip
-    figure.draw(drawn, key, on_select=clicked)
+    figure.draw(drawn, f"scatter-{name}-{_turn()}", clicked=clicked)
     side = "below" if name == RANK else "above"
     cells = f"Scores are gathered in {CELLS} × {CELLS} cells, marks stand at their means. " if found.gathered else ""
     st.caption(

@@ -34,14 +34,13 @@ def draw(corpus: Corpus, question_set: QuestionSet, index: IndexInfo | None, new
     chosen = st.query_params.get("chunk", "")
     st.caption(plain(health_sentences.coverage(coverage)))
     left, right = st.columns([3, 2], gap="medium")
-    key = f"coverage-{question_set.id}-{index.id}"
 
-    def point_clicked() -> None:
-        place = figure.clicked(st.session_state[key])
+    def clicked(place: tuple[int, ...] | None) -> None:
         address.put(chunk=coverage.ids[place[0]] if place and place[0] < len(coverage.ids) else None)
 
     with left:
-        figure.draw(health_plots.coverage_scatter(coverage, selected=chosen), key, on_select=point_clicked)
+        drawn = health_plots.coverage_scatter(coverage, selected=chosen)
+        figure.draw(drawn, f"coverage-{question_set.id}-{index.id}", clicked=clicked)
     with right:
         if chosen:
             _chunk(corpus, question_set, index, coverage, chosen)

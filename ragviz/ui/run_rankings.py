@@ -40,28 +40,20 @@ def outcome_bar(counts: outcomes.Counts, k: int, depth: int) -> None:
 def histogram(summary: Summary, key: str) -> None:
     """Draw the histogram of ranks; a bar filters the questions."""
     heading.section("Rank histogram")
-    bars = f"bars-{key}"
-
-    def clicked() -> None:
-        question_table.list_clicked("rank", question_table.rank_words(figure.clicked(st.session_state[bars])))
-
     ranks = curve_plots.Ranks("", summary.ranks[summary.ranks > 0], summary.misses)
     selected = question_table.rank_pair(st.query_params.get("rank"), summary.depth)
     drawn = curve_plots.rank_histogram(ranks, depth=summary.depth, k=summary.k, selected=selected)
-    figure.draw(drawn, bars, on_select=clicked)
+    written = question_table.rank_words
+    figure.draw(drawn, f"bars-{key}", clicked=lambda pair: question_table.list_clicked("rank", written(pair)))
 
 
 def curves(summary: Summary, key: str) -> None:
     """Draw the curves of precision, recall and F1; a point chooses k."""
     heading.section("Precision, recall and F1 against k")
-    lines, ks = f"lines-{key}", np.arange(1, summary.depth + 1)
-
-    def clicked() -> None:
-        if point := figure.clicked(st.session_state[lines]):
-            address.put(k=point[0])
-
+    ks = np.arange(1, summary.depth + 1)
     drawn = [curve_plots.Curve(METRICS[name].name, ks, *summary.curves[name], summary.n) for name in summary.curves]
-    figure.draw(curve_plots.curves(drawn, k=summary.k), lines, on_select=clicked)
+    lines = curve_plots.curves(drawn, k=summary.k)
+    figure.draw(lines, f"lines-{key}", clicked=lambda point: point and address.put(k=point[0]))
 
 
 def waterfall(run: Run, summary: Summary, key: str) -> None:
@@ -76,10 +68,9 @@ def waterfall(run: Run, summary: Summary, key: str) -> None:
             own_k, show = config.k, f"Show k = {config.k}"
             st.button(f":blue[{show}]", type="tertiary", key="own-k", on_click=lambda: address.put(k=own_k, cause=None))
     steps = judgements.lost_steps(run, cache.causes(run, k), set(summary.question_ids), k)
-    names, bars = [step.cause for step in steps], f"lost-{key}"
+    names = [step.cause for step in steps]
 
-    def clicked() -> None:
-        place = figure.clicked(st.session_state[bars])
+    def clicked(place: tuple[int, ...] | None) -> None:
         cause = names[place[0]] if place and names[place[0]] in diagnose.CAUSES else None
         question_table.list_clicked("cause", cause)
 
@@ -87,7 +78,7 @@ def waterfall(run: Run, summary: Summary, key: str) -> None:
     selected = names.index(requested) if requested in names else None
     bars_of, correct = [(s.title, s.count, s.left) for s in steps], names[-1] == "fine"
     drawn = plots.waterfall(bars_of, correct=correct, selected=selected)
-    figure.draw(drawn, bars, on_select=clicked)
+    figure.draw(drawn, f"lost-{key}", clicked=clicked)
     st.caption(lost_words(run, cache.lost(run, k), k, requested if requested in diagnose.CAUSES else ""))
 
 

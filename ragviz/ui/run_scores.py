@@ -154,16 +154,14 @@ def score_distribution(run: Run, judgement: judgements.Judgement, key: str) -> N
         )  # fmt: skip
     values = np.array([*cache.overview(run).answers[name].known.values()])
     if len(values):
-        bars = f"spread-{name}-{key}"
 
-        def bar_clicked() -> None:
-            tenth = figure.clicked(st.session_state[bars])
+        def clicked(tenth: tuple[int, ...] | None) -> None:
             limits = (tenth[0] / 10, (tenth[0] + 1) / 10) if tenth else None
             question_table.list_clicked("score", question_table.score_words(*limits) if limits else None, metric=name)
 
         selected = question_table.score_range(st.query_params.get("score", ""))
         drawn = plots.score_histogram(values, title=ANSWER_METRICS[name].title, selected=selected)
-        figure.draw(drawn, bars, on_select=bar_clicked)
+        figure.draw(drawn, f"spread-{name}-{key}", clicked=clicked)
     else:
         st.markdown("No answer is scored by this metric.")
     without = judgement.metrics[name].without
@@ -182,15 +180,14 @@ def completeness_against_conciseness(run: Run, pair: tuple[str, str], key: str) 
     heading.section("Completeness against conciseness")
     first, second = (cache.overview(run).answers[name].known for name in pair)
     ids = [i for i in first if i in second]
-    points = f"quadrants-{key}"
 
-    def point_clicked() -> None:
-        if place := figure.clicked(st.session_state[points]):
+    def clicked(place: tuple[int, ...] | None) -> None:
+        if place:
             st.session_state["open-question"] = ids[place[0]]
 
     x, y = (np.array([scores[i] for i in ids], dtype=float) for scores in (first, second))
     questions = cache.questions(run)
-    figure.draw(plots.quarters(x, y, [questions[i].text for i in ids]), points, on_select=point_clicked)
+    figure.draw(plots.quarters(x, y, [questions[i].text for i in ids]), f"quadrants-{key}", clicked=clicked)
     st.caption(
         "Low completeness: evidence was not retrieved, or was ignored. Low conciseness: too much was retrieved or "
         "said. Low on both: the answer is off topic. Click a point to open its question."

@@ -17,13 +17,13 @@ _DRAWING = 0.4
 """Seconds in which a browser draws text, tiles and a bar; with 0.1 it was found to wait for the rest."""
 
 
-def draw(drawn: go.Figure, key: str, *, on_select: Callable[[], None] | None = None) -> None:
+def draw(drawn: go.Figure, key: str, *, clicked: Callable[[tuple[int, ...] | None], object] | None = None) -> None:
     """Show a figure, and its values as text below it.
 
-    With `on_select` its points can be clicked, and `st.session_state[key]` holds the selection.
+    With `clicked` its points can be clicked: it is called as `point_of` returns them.
     """
     alt, config = (drawn.layout.meta or {}).get("alt"), style.CONFIG | {"toImageButtonOptions": {"scale": 2}}
-    select = on_select or "ignore"
+    select = (lambda: clicked(point_of(st.session_state[key]))) if clicked is not None else "ignore"
     st.plotly_chart(drawn, key=key, config=config, alt=alt, on_select=select, selection_mode="points")
     if sentences := [words for trace in drawn.data for words in _hover_texts(trace)]:
         st.html(values(sentences))
@@ -34,12 +34,12 @@ def _hover_texts(trace: Any) -> Sequence[str]:
     return [] if hover is None else [hover] if isinstance(hover, str) else list(hover)
 
 
-def clicked(state: Any) -> tuple[int, ...] | None:
+def point_of(state: Any) -> tuple[int, ...] | None:
     """Return the `customdata` of the point that a figure's selection holds, None when nothing is selected.
 
-    >>> clicked({"selection": {"points": [{"customdata": [21, 30]}]}})
+    >>> point_of({"selection": {"points": [{"customdata": [21, 30]}]}})
     (21, 30)
-    >>> clicked({"selection": {"points": [{"customdata": {"0": 3}}]}})
+    >>> point_of({"selection": {"points": [{"customdata": {"0": 3}}]}})
     (3,)
     """
     points = ((state or {}).get("selection") or {}).get("points") or []
