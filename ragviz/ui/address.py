@@ -141,7 +141,8 @@ def chosen(name: str, options: Sequence[str], default: str | None = None, *, nou
     option that was shown has been deleted, a click made on it does nothing.
     """
     requested = st.query_params.get(name)
-    value = first_of((requested, last_value(name), default), options)
+    named = (requested, last_value(name), default, *options)
+    value = next((each for each in named if each in options), None)
     chosen_before = st.session_state.setdefault(_CHOSEN, {})
     before, chosen_before[name] = chosen_before.get(name), value
     if requested is not None and requested == before and requested not in options:
@@ -328,15 +329,6 @@ def _joined(values: Sequence[str]) -> str:
 
 def _separated(text: str) -> list[str]:
     return [part.replace("%2C", ",").replace("%25", "%") for part in text.split(",") if part]
-
-
-def first_of(names: Sequence[str | None], options: Sequence[str]) -> str | None:
-    """Return the first of `names` that is an option, else the first option.
-
-    >>> first_of(("gone", None, "b"), ["a", "b"]), first_of((None,), ["a"]), first_of(("a",), [])
-    ('b', 'a', None)
-    """
-    return next((name for name in names if name in options), options[0] if options else None)
 
 
 def go_to(page: str, **params: str | int | None) -> None:

@@ -168,8 +168,8 @@ def filtered(run: Run, rows: pd.DataFrame, k: int) -> pd.DataFrame:
         missed = rows["Outcome"] == outcomes.title("missed", k, run.config.depth)
         rows = rows[missed if pair == (0, 0) else rows["Rank"].between(*pair).fillna(False)]
     rows = _of_part(run, rows)
-    outcome = address.readable("outcome", address.one_of(OUTCOMES), f"one of {', '.join(OUTCOMES)}") or OUTCOMES[0]
-    if outcome != OUTCOMES[0]:
+    ranked = outcomes.RANKED
+    if outcome := address.readable("outcome", address.one_of(ranked), f"one of {', '.join(ranked)}"):
         rows = rows[rows["Outcome"] == outcomes.title(outcome, k, run.config.depth)]
     if cause := address.readable("cause", address.one_of(diagnose.CAUSES), f"one of {', '.join(diagnose.CAUSES)}"):
         causes = cache.causes(run, k)
@@ -247,13 +247,9 @@ def filter_words(run: Run, k: int, name: str, value: str) -> str:
     return value
 
 
-OUTCOMES = ("all", *outcomes.RANKED)
-"""The options of the outcome filter."""
-
-
 def active_filters() -> dict[str, str]:
     """Return the filters of the address, by name."""
-    return {name: st.query_params[name] for name in FILTERS if st.query_params.get(name, "all") not in ("", "all")}
+    return {name: st.query_params[name] for name in FILTERS if st.query_params.get(name)}
 
 
 def list_only(name: str, value: str, **others: str) -> None:
@@ -311,7 +307,7 @@ def draw(run: Run, rows: pd.DataFrame, total: int, k: int, left_out: str, key: s
     filters.chips(said, f"{wording.counted(len(rows), 'question')} with", clear)
     above = table.row_above("asked")
     with above:
-        _filters(run, k)
+        filters.find("find", "Find in questions", width=180)
     if not len(rows):
         st.caption("No question passes these filters.")
     else:
@@ -354,22 +350,6 @@ def clear(*names: str) -> None:
     """Remove filters; the figures and tables lose their selection."""
     address.put(**dict.fromkeys(names))
     forget_selections()
-
-
-def _filters(run: Run, k: int) -> None:
-
-    def by_outcome(outcome: str) -> dict[str, str | None]:  # instead of a rank or cause that may contradict it
-        forget_selections()
-        return {"rank": None, "cause": None, "outcome": None if outcome == "all" else outcome}
-
-    if run.knows.ranking:
-        outcome = address.first_of((st.query_params.get("outcome"),), OUTCOMES) or "all"
-        titles = {name: outcomes.title(name, k, run.config.depth) for name in OUTCOMES[1:]} | {"all": "All"}
-        st.segmented_control(
-            "Outcome", OUTCOMES, required=True, label_visibility="collapsed", format_func=titles.__getitem__,
-            **address.shows("outcome-filter", outcome, by_outcome),
-        )  # fmt: skip
-    filters.find("find", "Find in questions", width=180)
 
 
 def walk(shown: Sequence[str], question_id: str) -> str | None:
