@@ -21,8 +21,8 @@ def actions(ticked: Sequence[Run], known: Sequence[str]) -> None:
     missing = run_table.cannot_compare(ticked, common)
     with st.container(horizontal=True, vertical_alignment="center"):
         if st.button("Compare", type="primary", disabled=bool(missing), key="compare-runs"):
-            names = (run.id if "," in run.name else run.name for run in reversed(ticked))  # the oldest is the baseline
-            address.go_to("compare", runs=",".join(names), k=None, question=None)
+            oldest_first = ",".join(run.id for run in reversed(ticked))  # the first is the baseline
+            address.go_to("compare", runs=oldest_first, k=None, question=None)
         if st.button("Results", disabled=len(ticked) != 1, key="open-results"):
             address.go_to("results", run=ticked[0].name, k=None)
         if st.button("Rename", disabled=len(ticked) != 1 or acting.off(), key="rename-run"):

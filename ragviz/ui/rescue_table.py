@@ -185,9 +185,7 @@ def _action(run: Run, columns: Columns, row: Row) -> None:
     if presentation.on():  # nothing is changed
         return
     if change is not None and change.runs:
-        other = change.runs[0]
-        pair = [each.id if "," in each.name else each.name for each in (run, other)]
-        address.link("compare", "Compare", runs=",".join(pair), k=replay.k)
+        address.link("compare", "Compare", runs=f"{run.id},{change.runs[0].id}", k=replay.k)
         return
     config = run.config if change is None else change.config
     answers = run.knows.answers or config.knows.answers
