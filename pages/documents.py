@@ -109,8 +109,7 @@ def confirm_replacing(corpus: Corpus, job: Job, existing: list[tuple[str, dict[s
     if not staged_files:
         return
     names = ", ".join(plain(name) for name, _ in staged_files[:5]) + (" …" if len(staged_files) > 5 else "")
-    sets = anchored(corpus, frozenset(ids_of([outcome["name"] for _, outcome in existing])))
-    asking = wording.counted(sum(each.found + each.stale for each in sets), "question")
+    asking = wording.counted(asking_of(corpus, ids_of([outcome["name"] for _, outcome in existing])), "question")
     st.markdown(
         f"{wording.counted(len(staged_files), 'file')} with the name of a document but other content: {names}. "
         f"Evidence of {asking} is there: it moves to where its exact text is in the new file; a question whose text is "
@@ -126,14 +125,14 @@ def confirm_replacing(corpus: Corpus, job: Job, existing: list[tuple[str, dict[s
         st.rerun()
 
 
-def ids_of(names: Collection[str]) -> list[str]:
-    return [d.id for d in documents if d.name in names]
+def ids_of(names: Collection[str]) -> frozenset[str]:
+    return frozenset(d.id for d in documents if d.name in names)
 
 
 @cache.kept(32, also=lambda corpus, _: [each.id for each in store.sets.all(corpus.id)])
-def anchored(corpus: Corpus, ids: frozenset[str]) -> list[authoring.Anchored]:
-    """Return the questions with evidence in documents, which may be deleted, counted by set."""
-    return authoring.anchored(store, corpus.id, sorted(ids))
+def asking_of(corpus: Corpus, ids: frozenset[str]) -> int:
+    """Return how many questions have evidence in documents, which may be deleted."""
+    return sum(each.found + each.stale for each in authoring.anchored(store, corpus.id, sorted(ids)))
 
 
 def delete_documents(corpus: Corpus, names: list[str]) -> None:
@@ -198,7 +197,7 @@ def delete_popover(corpus: Corpus, documents: list[DocumentInfo]) -> None:
     with st.popover("Delete…", type="tertiary"):
         names = st.multiselect("Documents", [d.name for d in documents], key="to-delete", format_func=markup.visible)
         if st.button(f"Delete {wording.counted(len(names), 'document')}", disabled=not names or acting.off()):
-            number = sum(each.found + each.stale for each in anchored(corpus, frozenset(ids_of(names))))
+            number = asking_of(corpus, ids_of(names))
             stake = f"The evidence of {wording.counted(number, 'question')} there becomes stale" if number else ""
             notices.confirm(
                 f"This deletes {wording.counted(len(names), 'document')}, the parsed text included. "

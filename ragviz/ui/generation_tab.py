@@ -46,7 +46,7 @@ def show(corpus: Corpus, suggested: str) -> None:
         )
     with st.form("generate", enter_to_submit=False):  # Enter takes a number; it would start what is paid for
         arguments, dollars = _choices(source, generator, suggested)
-        asked = {key: value for key, value in arguments.items() if key not in ("name", "author")}
+        asked = {key: value for key, value in arguments.items() if key != "name"}
         going = job_panel.active_job("questions", corpus.id, **asked) is not None
         with st.container(horizontal=True):
             pressed = st.form_submit_button(
@@ -106,7 +106,6 @@ def _more(generator: str) -> tuple[dict[str, Any], float | None]:
 
 
 def _preview(corpus: Corpus, arguments: Mapping[str, Any]) -> None:
-    arguments = {key: value for key, value in arguments.items() if key != "author"}
     with st.spinner("Drawing the plan"):
         preview = pipeline.foresee_questions(cache.workspace(), **arguments)
     record, shown = preview.record, preview.shown
