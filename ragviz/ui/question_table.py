@@ -342,7 +342,7 @@ def _table(run: Run, rows: pd.DataFrame, k: int, above: Any, key: str) -> None:
     table.draw(
         shown[first:end], "asked", alt="Questions, the worst first", above=above, file=f"{run.name}-questions",
         saved=lambda: whole, columns=columns, among=ids[first:end], turn=key, opened=opened, most=8, empty="–",
-        order=[name for name in shown if name not in repeated],
+        order=[str(name) for name in shown if name not in repeated],
     )  # fmt: skip
 
 

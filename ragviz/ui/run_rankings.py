@@ -53,7 +53,7 @@ def curves(summary: Summary, key: str) -> None:
     ks = np.arange(1, summary.depth + 1)
     drawn = [curve_plots.Curve(METRICS[name].name, ks, *summary.curves[name], summary.n) for name in summary.curves]
     lines = curve_plots.curves(drawn, k=summary.k)
-    figure.draw(lines, f"lines-{key}", clicked=lambda point: point and address.put(k=point[0]))
+    figure.draw(lines, f"lines-{key}", clicked=lambda point: address.put(**{"k": point[0]} if point else {}))
 
 
 def waterfall(run: Run, summary: Summary, key: str) -> None:

@@ -23,7 +23,7 @@ def draw(drawn: go.Figure, key: str, *, clicked: Callable[[tuple[int, ...] | Non
     With `clicked` its points can be clicked: it is called as `point_of` returns them.
     """
     alt, config = (drawn.layout.meta or {}).get("alt"), style.CONFIG | {"toImageButtonOptions": {"scale": 2}}
-    select = (lambda: clicked(point_of(st.session_state[key]))) if clicked is not None else "ignore"
+    select: Any = (lambda: clicked(point_of(st.session_state[key]))) if clicked is not None else "ignore"
     st.plotly_chart(drawn, key=key, config=config, alt=alt, on_select=select, selection_mode="points")
     if sentences := [words for trace in drawn.data for words in _hover_texts(trace)]:
         st.html(values(sentences))
