@@ -40,7 +40,7 @@ def figures(question_set: QuestionSet) -> tuple[dict[str, int], frozenset[str], 
     the questions that a run asks.
     """
     asked = [q for q in cache.questions_in(question_set) if q.asked]
-    documents = frozenset(span.document_id for q in asked for group in q.evidence for span in group)
+    documents = frozenset(span.document_id for q in asked for span in q.spans)
     makers = ", ".join(sorted({wording.MAKERS.get(q.generator, q.generator) for q in asked}))
     return dict(Counter(q.kind for q in asked)), documents, sum(map(review_tab.is_stale, asked)), makers
 

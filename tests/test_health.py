@@ -3,6 +3,7 @@
 import json
 import random
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -222,7 +223,7 @@ def test_the_effect_on_the_score_by_hand():
         Retrieved(q.id, Ranking((chunks[n] if n < 2 else other,), (1.0,)), ((chunks[n],),)) for n, q in enumerate(asked)
     ]
     summary = summarise(results, asked, k=1, depth=1)
-    recall = effects.recall_of("r", summary)
+    recall = effects.headline(None, SimpleNamespace(name="r"), summary)
     assert effects.effect(recall, {"q0", "q2"}).after.mean == 0.5
     without = effects.effect(recall, {"q2", "q3", "not ranked"})
     assert (without.metric, without.before.mean, without.after.mean, without.removed) == ("recall@1", 0.5, 1.0, 2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from ragviz.core.document import Evidence
+from ragviz.core.document import Evidence, Span
 
 Side = Literal["validation", "test"]
 """A side of a split: what is chosen is chosen on "validation", what is reported of the choice is measured on "test"."""
@@ -96,9 +96,14 @@ class Question:
         return "\n".join([*(asked for asked, _ in self.history), self.text])
 
     @property
+    def spans(self) -> list[Span]:
+        """All pieces of its evidence, group by group."""
+        return [span for group in self.evidence for span in group]
+
+    @property
     def open(self) -> bool:
         """Whether nothing tells what would answer it: it was asked of another system, without reference or evidence."""
-        known = self.answer.strip() or any(span.text for group in self.evidence for span in group)
+        known = self.answer.strip() or any(span.text for span in self.spans)
         return not known and self.kind != "unanswerable"
 
     @property

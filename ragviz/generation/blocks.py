@@ -106,7 +106,8 @@ def _blocks(
         at = end - len(text[at:end].lstrip("\n"))
         gap = _GAP.search(text, at, end)
         stop = gap.start() if gap else end
-        if whole := _holding(code, at, stop):
+        # The first code that begins here, or is open here.
+        if whole := next((each for each in code if each[0] < stop and each[1] > at), None):
             stop = min(max(whole[1], stop), end)
             if not _NOTHING.match(text, at, stop):
                 yield Block("code" if text[whole[0] : stop].lstrip()[0] in "`~" else "other", at, stop)
@@ -139,11 +140,6 @@ def _kind(source: str, directive: str) -> BlockKind | None:
         return None
     is_code = _INDENTED.match(source) or (source.lstrip().startswith(">") and "```" in source)
     return "code" if is_code else "other" if _NOT_PROSE.match(source) else "prose"
-
-
-def _holding(ranges: Sequence[tuple[int, int]], start: int, stop: int) -> tuple[int, int] | None:
-    """Return the first range that begins in [start, stop), or holds `start`."""
-    return next((each for each in ranges if each[0] < stop and each[1] > start), None)
 
 
 def readable(source: str, media_type: str = "") -> str:

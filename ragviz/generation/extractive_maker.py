@@ -63,7 +63,14 @@ class ExtractiveMaker:
         made = dict[str, Question]()
         for each in picked:
             own_style = kept.get(each.key)
-            question = self._question(each, own_style or ("keywords" if each.key in as_keywords else "colleague"))
+            style: QuestionStyle = own_style or ("keywords" if each.key in as_keywords else "colleague")
+            candidate = each.candidate
+            text = candidate.keywords if style == "keywords" else each.phrasing.text
+            question = Question(
+                self._id(each, style), text[0].upper() + text[1:], candidate.answer, candidate.evidence, GENERATOR,
+                language=candidate.language, source_chunks=self._documents.holding(candidate.evidence),
+                type=candidate.type, style=style,
+            )  # fmt: skip
             words = rejection.normal(question.query)
             if own_style or words not in texts:
                 made[question.id] = question
@@ -72,15 +79,6 @@ class ExtractiveMaker:
 
     def _id(self, choice: Choice, style: QuestionStyle) -> str:
         return digest("question", GENERATOR, str(self._seed), choice.key, style)
-
-    def _question(self, choice: Choice, style: QuestionStyle) -> Question:
-        candidate = choice.candidate
-        text = candidate.keywords if style == "keywords" else choice.phrasing.text
-        return Question(
-            self._id(choice, style), text[0].upper() + text[1:], candidate.answer, candidate.evidence, GENERATOR,
-            language=candidate.language, source_chunks=self._documents.holding(candidate.evidence),
-            type=candidate.type, style=style,
-        )  # fmt: skip
 
     def holds(self, document_id: str) -> str:
         """Say which questions could be made of a document, or that none could."""

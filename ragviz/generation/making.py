@@ -150,7 +150,12 @@ class Making:
         for number, cell in enumerate(self.record.cells):
             if not anywhere and self._tries[number] >= ATTEMPTS * cell.planned:
                 continue
-            queue = self._queue("" if anywhere else cell.document_id, cell.type)
+            place = "" if anywhere else cell.document_id
+            if (place, cell.type) not in self._queues:
+                is_there = place in self.sources.documents.by_id
+                found_there = self.sources.of(place, cell.type) if is_there else []
+                self._queues[place, cell.type] = deque(found_there if place else self._by_turns(cell.type))
+            queue = self._queues[place, cell.type]
             for _ in range(cell.planned - self._counts[number]):
                 if (source := self._next(queue, cell.type, busy)) is None:
                     break
@@ -173,14 +178,6 @@ class Making:
             busy.add(f"{asked} {source.key}")
             return queue.popleft()
         return None
-
-    def _queue(self, document_id: str, asked: QuestionType) -> deque[Source]:
-        """Return the sources of a document, or of all ("") by turns."""
-        if (document_id, asked) not in self._queues:
-            is_there = document_id in self.sources.documents.by_id
-            found = self.sources.of(document_id, asked) if is_there else [] if document_id else self._by_turns(asked)
-            self._queues[document_id, asked] = deque(found)
-        return self._queues[document_id, asked]
 
     def _by_turns(self, asked: QuestionType) -> Iterator[Source]:
         """Yield sources of all documents, one of each in turn.
@@ -230,8 +227,14 @@ class Making:
             self._about[made.type, "+".join(made.source_chunks)].append(made.text)
         self._tell(f"Verified: {made.text}" if made.verified_by and made.asked else made.text)
         self._outcomes[kind_of_reason(made.reason) if made.status == "rejected" else KEPT] += 1
-        if hopeless(self._outcomes.total(), self._outcomes[KEPT]):
-            raise ModelError(_why_hopeless(self.writer.client.model, self._outcomes))
+        tried, kept = self._outcomes.total(), self._outcomes[KEPT]
+        if hopeless(tried, kept):
+            [(reason, times)] = Counter({r: n for r, n in self._outcomes.items() if r != KEPT}).most_common(1)
+            share = f"{times} of {tried - kept}" if times < tried - kept else f"all {times}"
+            raise ModelError(
+                f"{tried} questions tried, {kept or 'none'} kept: those of '{self.writer.client.model}' fail because "
+                f"{reason} ({share}). Look at the rejected ones, and choose another model or other documents."
+            )
 
     def _keep(self, made: Question) -> None:
         self.made.append(made)
@@ -297,13 +300,3 @@ def hopeless(tried: int, kept: int) -> bool:
     from scipy.special import bdtr
 
     return tried > 0 and bool(bdtr(kept, tried, USEFUL_SHARE) <= DOUBT)
-
-
-def _why_hopeless(model: str, outcomes: Counter[str]) -> str:
-    rejected = Counter({reason: times for reason, times in outcomes.items() if reason != KEPT})
-    [(reason, times)] = rejected.most_common(1)
-    share = f"{times} of {rejected.total()}" if times < rejected.total() else f"all {times}"
-    return (
-        f"{outcomes.total()} questions tried, {outcomes[KEPT] or 'none'} kept: those of '{model}' fail because "
-        f"{reason} ({share}). Look at the rejected ones, and choose another model or other documents."
-    )

@@ -320,7 +320,7 @@ def _unlike(question: Question, task: Task, documents: Mapping[str, Document]) -
     if question.type == "number" and not (numerals.stated_numbers(question.answer) or _COUNTED.search(question.answer)):
         return "its answer has no number, date or time"
     if question.type == "table":
-        spans = [span for group in question.evidence for span in group]
+        spans = question.spans
         if not any(evidence_passages.is_in_table(documents[span.document_id], span) for span in spans):
             return "no quote of it stands in a table"
     if question.style == "other-language":
@@ -350,10 +350,10 @@ def _swap_fault(question: Question, reply: UnanswerableReply, context: str) -> s
     return ""
 
 
-def placeholder(task: Task, maker: str, seed: int = 0) -> Question:
+def placeholder(task: Task, maker: str) -> Question:
     """Return a question about as long as the model's, for an estimate of what its verification takes."""
     spans = tuple((_span(chunk, 0, min(200, len(chunk.text))),) for chunk in task.passages)
-    question = replace(blank(task, maker, seed), text=spans[0][0].text[:100], answer=spans[0][0].text[:60])
+    question = replace(blank(task, maker), text=spans[0][0].text[:100], answer=spans[0][0].text[:60])
     if question.unanswerable:
         return replace(question, answer="")
     turns = ((question.text, question.answer),) if task.type == "follow-up" else ()
@@ -362,8 +362,3 @@ def placeholder(task: Task, maker: str, seed: int = 0) -> Question:
 
 REPLY, CLAIM = 60, 70
 """Tokens of a question with its answer, and of each claim with its quote, in an estimate."""
-
-
-def reply_tokens(task: Task) -> int:
-    """Estimate the tokens of the model's reply to a task."""
-    return REPLY + CLAIM * len(task.passages)

@@ -361,7 +361,7 @@ def foresee_questions(
     tasks = _expected_tasks(drawn, {question.id: question for question in questions}, missing)
     requests = [model_questions.question_request(task, drawn.record.seed) for task in tasks]
     prompt = sum(fitting.estimate(message["content"]) for request in requests for message in request.messages)
-    reply = sum(model_questions.reply_tokens(task) for task in tasks)
+    reply = sum(model_questions.REPLY + model_questions.CLAIM * len(task.passages) for task in tasks)
     calls = {"question": len(requests)}
     if verify:
         expected = [model_questions.placeholder(task, client.model) for task in tasks]

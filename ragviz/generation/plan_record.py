@@ -78,7 +78,7 @@ class PlanRecord:
 
 def documents_of(question: Question) -> list[str]:
     """Return the ids of the documents that a question is about, that of its first evidence, or source chunk, first."""
-    spans = [span.document_id for group in question.evidence for span in group]
+    spans = [span.document_id for span in question.spans]
     chunks = [place[0] for chunk_id in question.source_chunks if (place := Chunk.parse_id(chunk_id))]
     return list(dict.fromkeys(spans or chunks))
 
@@ -139,22 +139,19 @@ def shown_of(records: Sequence[PlanRecord], questions: Sequence[Question], names
     """
     by_id = {question.id: question for question in questions}
     cells: list[dict[str, Any]] = []
-    documents: dict[str, dict[str, tuple[int, int]]] = defaultdict(dict)
-
-    def count(document_id: str, asked: str, planned: int, made: int) -> None:
-        row = documents[names.get(document_id, UNKNOWN)]
-        before = row.get(asked, (0, 0))
-        row[asked] = before[0] + planned, before[1] + made
-
+    planned, kept = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
     for record in records:
         for cell, made in zip(record.cells, record.counts(by_id), strict=True):
             name = names.get(cell.document_id, UNKNOWN)
             row = {"document": name, "type": cell.type, "style": cell.style, "planned": cell.planned, "made": made}
             cells.append(row | {"missing": cell.planned - made})
-            count(cell.document_id, cell.type, cell.planned, 0)
+            planned[name, cell.type] += cell.planned
         for question in record.kept(by_id):
             for document_id in documents_of(question)[:1]:
-                count(document_id, question.type, 0, 1)
+                kept[names.get(document_id, UNKNOWN), question.type] += 1
+    documents: dict[str, dict[str, tuple[int, int]]] = defaultdict(dict)
+    for name, asked in planned | kept:
+        documents[name][asked] = planned[name, asked], kept[name, asked]
     asked_about = {i for question in questions if question.status != "rejected" for i in documents_of(question)}
     nothing = {names[i]: why for r in records for i, why in r.nothing.items() if i in names and i not in asked_about}
     return Shown(

@@ -36,7 +36,7 @@ LEAST_COPIED = 3
 
 def copied(question: Question) -> float:
     """Return which share of a question's words of content stands in its evidence; 0 where hardly any does."""
-    evidence = "\n".join(span.text for group in question.evidence for span in group)
+    evidence = "\n".join(span.text for span in question.spans)
     asked = {stem(word) for word in content_words(question.text, question.language)}
     shared = asked & {stem(word) for word in content_words(evidence, question.language)}
     return len(shared) / len(asked) if len(shared) >= LEAST_COPIED else 0.0

@@ -121,9 +121,14 @@ class Sources:
     def _bridged(self) -> Iterator[tuple[Chunk, ...]]:
         """Yield groups of chunks, each joined to the one before by rare words; of several documents first."""
         chunks, words = self._words()
+        holders: dict[str, list[int]] = defaultdict(list)
+        for number, said in enumerate(words):
+            for word in sorted(said):
+                holders[word].append(number)
         near: dict[int, Counter[int]] = defaultdict(Counter)
-        for holders in _rare(words):
-            for one, other in combinations(holders, 2):
+        for word, places in holders.items():
+            rare = 2 <= len(places) <= RARE and not word.isdigit()
+            for one, other in combinations(places if rare else (), 2):
                 near[one][other] += 1
                 near[other][one] += 1
 
@@ -184,14 +189,6 @@ class Sources:
         first, second = chunks[one], chunks[other]
         overlap = first.document_id == second.document_id and first.start < second.end and second.start < first.end
         return one != other and not overlap and len(words[one] & words[other]) < COPIED * len(words[one] | words[other])
-
-
-def _rare(words: Sequence[frozenset[str]]) -> Iterator[list[int]]:
-    holders: dict[str, list[int]] = defaultdict(list)
-    for number, said in enumerate(words):
-        for word in sorted(said):
-            holders[word].append(number)
-    yield from (places for word, places in holders.items() if 2 <= len(places) <= RARE and not word.isdigit())
 
 
 def _is_inside(before: str, after: str, language: str) -> bool:

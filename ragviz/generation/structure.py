@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import csv
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import islice
+from itertools import islice, takewhile
 
 from ragviz.core.document import Document
 from ragviz.generation.sections import FRONT_MATTER, Section, section_at, sections
@@ -229,10 +228,6 @@ def _line(raw: str, start: int, end: int, is_skipped: bool, is_heading: bool) ->
     return line
 
 
-def _path(parts: Sequence[Section], at: int) -> str:
-    return section_at(parts, at).path
-
-
 def _key_values(lines: Sequence[_Line], parts: Sequence[Section]) -> Iterator[KeyValue]:
     """Yield the key–value lines, paragraph by paragraph; an item of a list begins one."""
     paragraph: list[_Line] = []
@@ -246,20 +241,19 @@ def _key_values(lines: Sequence[_Line], parts: Sequence[Section]) -> Iterator[Ke
 
 def _of_paragraph(paragraph: Sequence[_Line], parts: Sequence[Section]) -> Iterator[KeyValue]:
     """Yield the pairs of a paragraph or item; lines without a key continue the value before them."""
-    pairs = [_pair(line.content) for line in paragraph]
+    pairs = [_pair(line.content.rstrip()) for line in paragraph]
     starts = [number for number, pair in enumerate(pairs) if pair]
     for number, after in zip(starts, [*starts, len(paragraph)][1:], strict=True):
         own, pair = paragraph[number:after], pairs[number]
         key, value = pair or ("", "")
         text = " ".join([value, *(plain(line.content) for line in own[1:])])
         has_brackets = any(_BRACKETS.search(line.content) for line in own)
-        end, path = own[-1].at + len(own[-1].content), _path(parts, own[0].at)
+        end, path = own[-1].at + len(own[-1].content), section_at(parts, own[0].at).path
         yield KeyValue(own[0].at, end, key, text, path, starts[0] == 0, has_brackets)
 
 
 def _pair(content: str) -> tuple[str, str] | None:
     """Return key and value of a line; None when it has no key."""
-    content = content.rstrip()
     match = _BOLD_KEY.match(content)
     if match is None or not (match["inside"] or match["colon"]):
         match = _PLAIN_KEY.match(content)
@@ -293,8 +287,8 @@ def _tables(lines: Sequence[_Line], parts: Sequence[Section]) -> Iterator[Table]
         if not has_titles(header, rows):
             rows = (Row(titles.start, titles.end, header), *rows)
             header = ("",) * len(header)
-        caption = _caption(lines, first - 3)
-        yield Table(titles.start, lines[number - 1].end, header, rows, caption, _path(parts, titles.start))
+        caption, path = _caption(lines, first - 3), section_at(parts, titles.start).path
+        yield Table(titles.start, lines[number - 1].end, header, rows, caption, path)
 
 
 _SHARED = 0.6
@@ -323,14 +317,12 @@ def has_titles(header: Sequence[str], rows: Sequence[Row]) -> bool:
             return False
     if all(title and any(cells[n].startswith(title) for cells in below) for n, title in enumerate(header)):
         return False
-    return not any(_recurs(title, [cells[n] for cells in below]) for n, title in enumerate(header) if n)
-
-
-def _recurs(title: str, values: Sequence[str]) -> bool:
-    """Return whether a first cell of several words stands below again, or one there begins and ends as it does."""
-    if len(title.split()) < 3 and len(re.findall("[\u4e00-\u9fff]", title)) < 4:
-        return False
-    return title in values or any(_shared(title, value) >= _SHARED for value in values)
+    for n, title in enumerate(header[1:], start=1):
+        if len(title.split()) >= 3 or len(re.findall("[\u4e00-\u9fff]", title)) >= 4:
+            values = [cells[n] for cells in below]
+            if title in values or any(_shared(title, value) >= _SHARED for value in values):
+                return False
+    return True
 
 
 def _shared(first: str, second: str) -> float:
@@ -349,8 +341,7 @@ def _of_csv(text: str) -> Iterator[Table]:
     lines = [match.span() for match in re.finditer(r"[^\r\n]+", text)]
     if not lines:
         return
-    counts = Counter(text[slice(*lines[0])])
-    delimiter = max("\t;|,", key=lambda sign: counts[sign])
+    delimiter = max("\t;|,", key=text[slice(*lines[0])].count)
     reader = csv.reader((text[start:end] + "\n" for start, end in lines), delimiter=delimiter)
     found: list[Row] = []
     read = 0
@@ -409,7 +400,7 @@ def _lists(text: str, lines: Sequence[_Line], parts: Sequence[Section]) -> Itera
                 introduction,
                 tuple(Item(each.line.at, each.end, plain(" ".join(each.texts))) for each in top),
                 top[0].line.marker[:1] not in "-*+•·▪◦‣",
-                _path(parts, top[0].line.at),
+                section_at(parts, top[0].line.at).path,
             )
         before = -1
 
@@ -473,28 +464,22 @@ def _definitions(lines: Sequence[_Line], parts: Sequence[Section]) -> Iterator[D
             continue
         match = _DASHED.match(line.content) or _DOUBLE_COLON.match(line.content)
         if match:
-            yield from _defined(lines, number, line, match["term"], match["meaning"], parts)
-        elif (meaning := _MEANING_LINE.fullmatch(line.content)) and number and lines[number - 1].kind == "prose":
-            above = lines[number - 1]
-            yield from _defined(lines, number, above, above.content, meaning["meaning"], parts)
+            first, term, meaning = line, match["term"], match["meaning"]
+        elif (below := _MEANING_LINE.fullmatch(line.content)) and number and lines[number - 1].kind == "prose":
+            first, term, meaning = lines[number - 1], lines[number - 1].content, below["meaning"]
+        else:
+            continue
+        name = plain(term)
+        if not name or len(name) > LONGEST_KEY or _SENTENCE_IN_KEY.search(name):
+            continue
+        more = list(takewhile(_goes_on, islice(lines, number + 1, number + 1 + MOST_LINES)))
+        said = plain(" ".join([meaning, *(each.content for each in more)]))
+        last = more[-1] if more else line
+        if re.search(r"[^\W\d_]", name + said):
+            yield Definition(first.at, last.at + len(last.content), name, said, section_at(parts, first.at).path)
 
 
-def _continued(lines: Sequence[_Line], number: int) -> Iterator[_Line]:
-    """Yield the lines that continue the paragraph or item of a line, up to another term."""
-    for line in islice(lines, number + 1, number + 1 + MOST_LINES):
-        if line.kind != "prose" or any(each.match(line.content) for each in (_DASHED, _DOUBLE_COLON, _MEANING_LINE)):
-            return
-        yield line
-
-
-def _defined(
-    lines: Sequence[_Line], number: int, first: _Line, term: str, meaning: str, parts: Sequence[Section]
-) -> Iterator[Definition]:
-    name = plain(term)
-    if not name or len(name) > LONGEST_KEY or _SENTENCE_IN_KEY.search(name):
-        return
-    more = list(_continued(lines, number))
-    said = plain(" ".join([meaning, *(line.content for line in more)]))
-    last = more[-1] if more else lines[number]
-    if re.search(r"[^\W\d_]", name + said):
-        yield Definition(first.at, last.at + len(last.content), name, said, _path(parts, first.at))
+def _goes_on(line: _Line) -> bool:
+    """Return whether a line continues the paragraph or item before it, with no term of its own."""
+    terms = (_DASHED, _DOUBLE_COLON, _MEANING_LINE)
+    return line.kind == "prose" and not any(each.match(line.content) for each in terms)

@@ -187,8 +187,14 @@ def _read(question: Question, context: Context) -> Talk[str]:
     """Check a question against its passages and the other chunks; return why it is rejected, "" where it passes."""
     passages = context.passages
     if not unanswerable(question):
-        if why := (yield from _evidence(question, passages)):
-            return why
+        several = len(passages) > 1 or question.type == "list"
+        told = prompts.EvidenceReply(answerable=True, answer=question.answer, missing="")
+        reply = yield Call("evidence", prompts.evidence_request(question, passages), told)
+        if not (yield from _says("evidence", reply, question, whole=several)):
+            if reply.answerable and reply.answer.strip():
+                return f"another answer follows from its evidence: “{_shown(reply.answer)}”"
+            missing = f": {_shown(reply.missing)} is missing" if reply.missing.strip() else ""
+            return f"not answerable from its evidence{missing}"
         for left_out in range(len(passages) if len(passages) > 1 and question.type != "version" else 0):
             others = [text for place, text in enumerate(passages) if place != left_out]
             missing = "what the passage that is left out tells"
@@ -197,17 +203,6 @@ def _read(question: Question, context: Context) -> Talk[str]:
             if (yield from _says("left out", reply, question, whole=True)):
                 return f"can be answered without passage {left_out + 1}: “{_shown(reply.answer)}”"
     return (yield from _others(question, context.candidates))
-
-
-def _evidence(question: Question, passages: Sequence[str]) -> Talk[str]:
-    passing = prompts.EvidenceReply(answerable=True, answer=question.answer, missing="")
-    reply: prompts.EvidenceReply = yield Call("evidence", prompts.evidence_request(question, passages), passing)
-    if (yield from _says("evidence", reply, question, whole=len(passages) > 1 or question.type == "list")):
-        return ""
-    if reply.answerable and reply.answer.strip():
-        return f"another answer follows from its evidence: “{_shown(reply.answer)}”"
-    missing = f": {_shown(reply.missing)} is missing" if reply.missing.strip() else ""
-    return f"not answerable from its evidence{missing}"
 
 
 def _says(check: str, reply: prompts.EvidenceReply, question: Question, *, whole: bool) -> Talk[bool]:
@@ -317,7 +312,9 @@ class _Session:
         """Make all checks of the questions of a window."""
         self.failures = {q.id: contexts[q.id].lacking for q in window if contexts[q.id].lacking}
         standing = [question for question in window if question.id not in self.failures]
-        alone = self._known(standing)
+        keys = {question.id: self._key(question) for question in standing}
+        cached = self.verdicts.get_many(list(keys.values())) if self.verdicts is not None else {}
+        alone = {question_id: cached[key].decode() for question_id, key in keys.items() if key in cached}
         unknown = [question for question in standing if question.id not in alone]
         batches = [unknown[at : at + prompts.TOGETHER] for at in range(0, len(unknown), prompts.TOGETHER)]
         for number, found in self._talked({n: _alone(batch) for n, batch in enumerate(batches)}):
@@ -327,8 +324,7 @@ class _Session:
             alone |= found
             self.failures |= {question.id: LEFT_OUT for question in batches[number] if question.id not in found}
             if self.verdicts is not None and self.learns:
-                learnt = {self._key(q): found[q.id].encode() for q in batches[number] if q.id in found}
-                self.verdicts.put_many(learnt)
+                self.verdicts.put_many({keys[i]: why.encode() for i, why in found.items()})
         self.notes = {question_id: why for question_id, why in alone.items() if why.startswith(KNOWN)}
         self.reasons = {i: why for i, why in alone.items() if why and i not in self.notes}
         rest = {q.id: q for q in standing if q.id not in self.reasons and q.id not in self.failures}
@@ -358,13 +354,6 @@ class _Session:
                     raise completion
                 else:
                     yield key, completion
-
-    def _known(self, questions: Sequence[Question]) -> dict[str, str]:
-        if self.verdicts is None:
-            return {}
-        keys = {question.id: self._key(question) for question in questions}
-        cached = self.verdicts.get_many(list(keys.values()))
-        return {question_id: cached[key].decode() for question_id, key in keys.items() if key in cached}
 
     def _key(self, question: Question) -> str:
         content = json_line([question.text, question.answer, question.history, question.unanswerable])

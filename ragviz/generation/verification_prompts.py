@@ -136,7 +136,7 @@ def alone_request(entries: Mapping[int, Question]) -> Request[AloneReply]:
     questions = {}
     for number, question in entries.items():
         questions[str(number)] = _conversation(question)
-        evidence = language.detect("\n".join(span.text for group in question.evidence for span in group))
+        evidence = language.detect("\n".join(span.text for span in question.spans))
         asked = language.of_short(question.text, question.language)
         if evidence not in (asked, "und") and evidence in language.NAMES:  # else answers could not be compared
             questions[str(number)]["answer_in"] = language.NAMES[evidence]

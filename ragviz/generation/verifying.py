@@ -239,7 +239,7 @@ def _candidates(
     rankings = [retriever([question.query for question in questions], CANDIDATES) for retriever in retrievers]
     of_questions = dict[str, list[str]]()
     for question, *ranked in zip(questions, *rankings, strict=True):
-        spans = [span for group in question.evidence for span in group]
+        spans = question.spans
         most = CANDIDATES if unanswerable(question) else verification.ELSEWHERE
         hits = list[Hit]()
         for ranking in ranked:

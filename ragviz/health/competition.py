@@ -181,7 +181,7 @@ def _new_documents(
 ) -> frozenset[str]:
     """Return the ids of the documents of an index that the earlier run's did not hold."""
     known = workspace.store.sets.fact(earlier.config.questions, f"{INDEXED}{earlier.id}")
-    old = {span.document_id for question in questions for group in question.evidence for span in group}
+    old = {span.document_id for question in questions for span in question.spans}
     if known is None:
         old |= {_document(chunk_id) for result in results for chunk_id in result.ranking.ids}
     current = set(info.documents) - old

@@ -96,13 +96,15 @@ def states_of(
     A passage is missed when none of its gold chunks is among the run's first k, in the index that the run searched.
     """
     results = {r.question_id: r for r in measurements.results_of(workspace, run)} if run else {}
-    states: dict[str, int] = {}
+    k, states = run.config.k if run else 0, dict[str, int]()
     for question, (gold, _) in zip(questions, contexts.gold_of(workspace, info, questions, cuts), strict=True):
         result = results.get(question.id)
-        is_ranked = run is not None and result is not None and len(result.gold) == len(gold)
-        first = set(result.ranking.ids[: run.config.k]) if run and result and is_ranked else set[str]()
         for number, group in enumerate(gold):
-            is_missed = is_ranked and result is not None and first.isdisjoint(result.gold[number])
+            is_missed = (
+                result is not None
+                and len(result.gold) == len(gold)
+                and set(result.ranking.ids[:k]).isdisjoint(result.gold[number])
+            )
             for chunk_id in group:
                 states[chunk_id] = max(states.get(chunk_id, FOUND), MISSED if is_missed else FOUND)
     return states

@@ -49,7 +49,8 @@ class Effect:
 def headline(workspace: Workspace, run: Run, summary: Summary) -> Headline | None:
     """Return what sums a run up: recall at its k where it ranked, else the first metric of answers that it has."""
     if summary.n:
-        return recall_of(run.name, summary)
+        name, ids = label("recall", summary.k), summary.question_ids
+        return Headline(run.name, name, ids, summary.scores[name], summary.clusters, summary.metrics[name])
     names = [name for name in shown_in("row") if name in ANSWER_METRICS]
     scores = measurements.scores_of(workspace, run, metrics=names)
     for name in names:
@@ -61,12 +62,6 @@ def headline(workspace: Workspace, run: Run, summary: Summary) -> Headline | Non
             whole = intervals.estimate(ordered, clusters, seed=run.config.seed)
             return Headline(run.name, name, ids, ordered, clusters, whole)
     return None
-
-
-def recall_of(run: str, summary: Summary) -> Headline:
-    """Return recall at its k of a run that ranked."""
-    name = label("recall", summary.k)
-    return Headline(run, name, summary.question_ids, summary.scores[name], summary.clusters, summary.metrics[name])
 
 
 def effect(headline: Headline, without: Collection[str]) -> Effect:

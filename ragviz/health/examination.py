@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from ragviz.core.configuration import IndexInfo, Run
 from ragviz.core.question_set import QuestionSet
@@ -77,14 +76,17 @@ def examine(
         found[key] = check.find(read)
     held = contents.contents_of(workspace, question_set, read, index, runs)
     made = Examination(state, time.time(), question_set.version, read.index, found, held)
-    workspace.store.sets.put_fact(question_set.id, FACT, to_json(made), counted=False)
+    workspace.store.sets.put_fact(question_set.id, FACT, {"format": VERSION} | asdict(made), counted=False)
     return made
 
 
 def kept(workspace: Workspace, question_set: QuestionSet) -> Examination | None:
     """Return the examination that is kept with a set, None without one of this version."""
     body = workspace.store.sets.fact(question_set.id, FACT)
-    return from_json(body) if isinstance(body, dict) and body.get("format") == VERSION else None
+    if not isinstance(body, dict) or body.pop("format", None) != VERSION:
+        return None
+    found: Examination = decoded(Examination, body)
+    return found
 
 
 def is_current(workspace: Workspace, question_set: QuestionSet, index: IndexInfo | None, made: Examination) -> bool:
@@ -95,17 +97,3 @@ def is_current(workspace: Workspace, question_set: QuestionSet, index: IndexInfo
 def is_quick(question_set: QuestionSet, index: IndexInfo | None) -> bool:
     """Return whether examining takes no longer than a person waits for a page."""
     return question_set.asked <= QUICK[0] and (index is None or index.chunks <= QUICK[1])
-
-
-def to_json(made: Examination) -> dict[str, Any]:
-    """Return an examination as it is kept, and as the command line prints it."""
-    found = {key: asdict(each) for key, each in made.found.items()}
-    body = {"format": VERSION, "state": made.state, "created": made.created, "version": made.version}
-    return body | {"index": made.index, "found": found, "contents": asdict(made.contents)}
-
-
-def from_json(body: Mapping[str, Any]) -> Examination:
-    """Read what `to_json` wrote."""
-    found = {key: decoded(Found, each) for key, each in body["found"].items() if key in CHECKS}
-    held = decoded(Contents, body["contents"])
-    return Examination(body["state"], body["created"], body["version"], body["index"], found, held)

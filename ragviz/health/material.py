@@ -161,10 +161,10 @@ def read_material(
             progress(number, len(questions), "questions", "Reading the questions")
         subjects.append(subject_of(question, read, gold, around))
     progress(0, None, "", "Reading the chunks")
-    weights = chunk_weights(workspace, question_set.corpus_id, cuts, progress=progress)
+    weights = _chunk_weights(workspace, question_set.corpus_id, cuts, progress)
     runs = runs_of(workspace, question_set)
     lexical = _searched(workspace, index, subjects, progress) if index is not None and cuts else {}
-    spans = [{s.document_id for group in q.evidence for s in group if not s.stale} for q in questions]
+    spans = [{s.document_id for s in q.spans if not s.stale} for q in questions]
     about = Counter(document_id for each in spans for document_id in each)
     progress(0, None, "", "Reading the runs")
     return Material(
@@ -192,16 +192,16 @@ def _quotes(
 ) -> dict[tuple[str, int, int], tuple[str, str]]:
     """Return the text of each piece of evidence and the sentences in which it stands, by document, start and end."""
     wanted: dict[str, dict[tuple[int, int], None]] = {}
-    for span in (span for q in questions for group in q.evidence for span in group if not span.stale or not span.text):
+    for span in (span for q in questions for span in q.spans if not span.stale or not span.text):
         wanted.setdefault(span.document_id, {})[span.start, span.end] = None
     return {
-        (document.id, start, end): (document.text[start:end], sentences_around(document, start, end))
+        (document.id, start, end): (document.text[start:end], _sentences_around(document, start, end))
         for document in workspace.store.documents.texts(corpus_id, list(wanted))
         for start, end in wanted[document.id]
     }
 
 
-def sentences_around(document: Document, start: int, end: int) -> str:
+def _sentences_around(document: Document, start: int, end: int) -> str:
     """Return the sentences, items or rows of a document that share a character with a place, within `REACH` of it."""
     first = max(0, start - REACH)
     near = document.text[first : end + REACH]
@@ -212,12 +212,9 @@ def sentences_around(document: Document, start: int, end: int) -> str:
     )
 
 
-def chunk_weights(
-    workspace: Workspace, corpus_id: str, cuts: Mapping[str, Cuts], most: int = SAMPLED, progress: Progress = silent
-) -> Weights:
-    """Estimate how rare words are from `most` chunks of an index at most, evenly spread over its documents."""
-    total = sum(map(len, cuts.values()))
-    step = max(total / most, 1.0)
+def _chunk_weights(workspace: Workspace, corpus_id: str, cuts: Mapping[str, Cuts], progress: Progress) -> Weights:
+    """Estimate how rare words are from `SAMPLED` chunks of an index at most, evenly spread over its documents."""
+    step = max(sum(map(len, cuts.values())) / SAMPLED, 1.0)
 
     def each() -> Iterator[frozenset[str]]:
         place, following = 0, 0.0
@@ -277,12 +274,8 @@ def _closed_book(workspace: Workspace, runs: Sequence[Run]) -> Iterator[ClosedBo
 
 def _supported(workspace: Workspace, runs: Sequence[Run]) -> dict[str, dict[str, bool]]:
     """Return by run whether a judge found all claims of its answers in their passages; of the newest judged runs."""
-    judged = [run for run in runs if run.knows.answers and run.knows.contexts][:MOST_RUNS]
-    values = {
-        run.name: measurements.scores_of(workspace, run, metrics=("faithfulness",)).get("faithfulness", {})
-        for run in judged
-    }
-    return {
-        name: {i: score.value == 1 for i, score in scores.items() if score.value is not None}
-        for name, scores in values.items()
-    }
+    supported = {}
+    for run in [run for run in runs if run.knows.answers and run.knows.contexts][:MOST_RUNS]:
+        scores = measurements.scores_of(workspace, run, metrics=("faithfulness",)).get("faithfulness", {})
+        supported[run.name] = {i: score.value == 1 for i, score in scores.items() if score.value is not None}
+    return supported

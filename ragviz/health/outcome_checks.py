@@ -84,13 +84,13 @@ def stale(material: Material) -> Found:
     """
     findings = []
     for subject in material.subjects:
-        spans = [span for group in subject.question.evidence for span in group]
+        spans = subject.question.spans
         gone = sum(span.stale for span in spans)
         if gone:
             words = f"{gone} of {len(spans)} passages no longer stand in their documents"
             findings.append(Finding(subject.id, float(gone), words))
     for question in material.set_aside:
-        lost = sum(span.stale for group in question.evidence for span in group)
+        lost = sum(span.stale for span in question.spans)
         findings.append(Finding(question.id, float(lost), f"set aside: {staleness.why(question)}"))
     aside = counted(len(material.set_aside), "question", "is")
     note = (

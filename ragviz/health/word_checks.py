@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ragviz.analysis import pooled
-from ragviz.core.document import Chunk, Evidence
+from ragviz.core.document import Chunk
 from ragviz.core.question import Question
 from ragviz.generation.rejection import COPIED, LEAST_COPIED
 from ragviz.health import word_weights
@@ -55,13 +55,12 @@ def unsupported(material: Material) -> Found:
         supports = _judged_support(subject, material.verdicts.get(subject.id))
         judged += supports is not None
         if supports is None:
-            finding = _by_numbers(subject)
+            if missing := unstated(subject.question, subject.evidence_text):
+                told = f"its evidence does not state {', '.join(missing[:3])}, which the answer does"
+                findings.append(Finding(subject.id, 0.0, told))
         elif supports < 1:
-            words_of_it = f"the judge finds {supports:.0%} of the answer's claims in its evidence"
-            finding = Finding(subject.id, supports, words_of_it)
-        else:
-            finding = None
-        findings += [finding] if finding else []
+            told = f"the judge finds {supports:.0%} of the answer's claims in its evidence"
+            findings.append(Finding(subject.id, supports, told))
     return Found(tuple(findings), "", f"{judged:,} by a judge's verdicts, the others by numbers." if judged else "")
 
 
@@ -74,13 +73,6 @@ def _judged_support(subject: Subject, verdicts: pooled.Verdicts | None) -> float
     if verdicts is None or verdicts.claims <= 0 or not gold or not gold <= verdicts.chunks.keys() or verdicts.sets:
         return None
     return len(frozenset[int]().union(*(verdicts.chunks[i].supports for i in gold))) / verdicts.claims
-
-
-def _by_numbers(subject: Subject) -> Finding | None:
-    """Return which numbers of an answer its evidence does not state."""
-    missing = unstated(subject.question, subject.evidence_text)
-    listed = ", ".join(missing[:3])
-    return Finding(subject.id, 0.0, f"its evidence does not state {listed}, which the answer does") if missing else None
 
 
 def unstated(question: Question, evidence: str) -> list[str]:
@@ -104,18 +96,11 @@ def answered_elsewhere(material: Material) -> Found:
     findings = []
     for subject in material.subjects:
         verdicts = material.verdicts.get(subject.id)
-        others = [i for i in (verdicts.supporting if verdicts else ()) if is_apart(i, subject.question.evidence)]
+        spans = subject.question.spans
+        places = {i: Chunk.parse_id(i) for i in (verdicts.supporting if verdicts and spans else ())}
+        others = [i for i, place in places.items() if place and not any(span.overlaps(place) for span in spans)]
         if others:
             told = f"a judge finds the whole answer in {counted(len(others), 'chunk')} not named as evidence"
             findings.append(Finding(subject.id, float(len(others)), told))
     judged = sum(subject.id in material.verdicts for subject in material.subjects)
     return Found(tuple(findings), "", f"{judged:,} of {len(material.subjects):,} questions were judged.")
-
-
-def is_apart(chunk_id: str, evidence: Evidence) -> bool:
-    """Return whether a chunk, of any index, shares no character with a question's evidence, of which there is some."""
-    place = Chunk.parse_id(chunk_id)
-    spans = [span for group in evidence for span in group]
-    if place is None or not spans:
-        return False
-    return not any(span.overlaps(place) for span in spans)

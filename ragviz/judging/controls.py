@@ -249,7 +249,7 @@ def _passage(question: Question, questions: Sequence[Question]) -> Control | Non
 
 def _evidence(question: Question) -> str:
     """Return the beginning of the question's evidence, in whole sentences; its reference where it has none."""
-    span = next((span for group in question.evidence for span in group if span.text.strip()), None)
+    span = next((span for span in question.spans if span.text.strip()), None)
     text = span.text if span else question.answer
     ends = [end for _, end in sentences_of(text)]
     last = max([end for end in ends if end <= PASSAGE], default=ends[0] if ends else len(text))

@@ -265,7 +265,7 @@ def anchored(store: Store, corpus_id: str, document_ids: Collection[str]) -> lis
     sets = []
     for question_set in store.sets.all(corpus_id):
         inside = [
-            [span for group in question.evidence for span in group if span.document_id in document_ids]
+            [span for span in question.spans if span.document_id in document_ids]
             for question in store.questions.all(question_set.id)
         ]
         lost = sum(any(span.stale for span in spans) for spans in inside)

@@ -172,7 +172,7 @@ def _notes_on_questions(read: Sequence[tuple[Row, Question]]) -> Iterator[str]:
     if none := sum(question.kind == "unanswerable" for _, question in read):
         yield f"{none:,} of {total} {'is' if none == 1 else 'are'} unanswerable: marked so, or by the answer."
     if several := sum("kind" not in row and len(references_in(row.get(_answer_column(row)))) > 1 for row, _ in read):
-        yield several_references(several)
+        yield f"{counted(several, 'question', 'has')} several reference answers: the first was kept."
     if places := sum(any(len(g) > 1 for g in question.evidence) and bool(_looked_up(row)) for row, question in read):
         stand = counted(places, "passage", "stands")
         yield f"{stand} more than once in the documents: any of these places is evidence."
@@ -272,9 +272,7 @@ class _Reader:
             yield short
         groups, found = _looked_up(row), self._found(row)
         if question.kind != "unanswerable" and len(found) < len(groups):
-            lost = next(group[0] for group in groups if not any(self._there[text] for text in group))
-            what = "context" if QUOTED in row else _passage(row)
-            yield f"has a {what} that stands in no document (“{shortened(lost, 60)}”): imported without it; {_AGAIN}"
+            yield f"{self._lost(row)}: imported without it; {_AGAIN}"
         for column in _SURROUNDINGS:
             if row.get(column) and not isinstance(row[column], str):
                 yield f"was imported without its {column}, which is no text"
@@ -296,6 +294,12 @@ class _Reader:
             raise ValueError(f"has a {what} that stands {PLACES} times or more in the documents: it tells no place")
         return [spans for spans in groups if spans]
 
+    def _lost(self, row: Row) -> str:
+        """Return what a row has whose passage was looked up, and stands nowhere."""
+        lost = next(group[0] for group in _looked_up(row) if not any(self._there[text] for text in group))
+        what = "context" if QUOTED in row else _passage(row)
+        return f"has a {what} that stands in no document (“{shortened(lost, 60)}”)"
+
     def _evidence(self, row: Row, *, needs_place: bool) -> Evidence:
         """Return the evidence that a row names; a document alone is none, unless `needs_place`: then it is refused."""
         if listed := next(filter(None, map(row.get, _LISTS)), None):
@@ -307,11 +311,7 @@ class _Reader:
             if len(found) == len(groups):
                 return tuple(map(tuple, found))
             if needs_place:
-                lost = next(group[0] for group in groups if not any(self._there[text] for text in group))
-                what = "context" if QUOTED in row else _passage(row)
-                raise ValueError(
-                    f"has a {what} that stands in no document (“{shortened(lost, 60)}”), and no answer: {_AGAIN}"
-                )
+                raise ValueError(f"{self._lost(row)}, and no answer: {_AGAIN}")
             return ()
         values = {**row, "quote": row[column]} if (column := _passage(row)) else row
         naming = (*_OFFSETS, "quote", "content", *(_DOCUMENTS[:2] if needs_place else ()))
@@ -472,11 +472,6 @@ def references_in(said: Any) -> list[str]:
     return [str(each) for each in texts if each is not None and str(each).strip().casefold() not in nothing]
 
 
-def several_references(count: int) -> str:
-    """Say how many questions have several reference answers, and what becomes of them."""
-    return f"{counted(count, 'question', 'has')} several reference answers: the first was kept."
-
-
 def is_marked(row: Row) -> bool:
     """Return whether a column of `MARKS` says that the documents do not answer a row's question.
 
@@ -614,7 +609,7 @@ def _member(span: Span, names: Mapping[str, str]) -> dict[str, Any]:
 
 def documents_of(question: Question, names: Mapping[str, str]) -> list[str]:
     """Return the names of the documents of a question's evidence; `UNKNOWN` for those without one."""
-    ids = dict.fromkeys(span.document_id for group in question.evidence for span in group)
+    ids = dict.fromkeys(span.document_id for span in question.spans)
     return list(dict.fromkeys(names.get(document_id, UNKNOWN) for document_id in ids))
 
 

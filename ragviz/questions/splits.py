@@ -120,7 +120,7 @@ def grouped(questions: Iterable[Question], share: float, seed: int) -> dict[str,
 
 def documents_of(question: Question) -> set[str]:
     """Return the ids of the documents that the evidence of a question is in."""
-    return {span.document_id for group in question.evidence for span in group}
+    return {span.document_id for span in question.spans}
 
 
 def joined(questions: Iterable[Question]) -> dict[str, str]:

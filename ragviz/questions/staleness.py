@@ -173,7 +173,7 @@ def _now(
     document_of: Callable[[str], Document],
 ) -> Question:
     """Return a question with its evidence where it is found again, and the status that follows from it."""
-    back = {span.document_id for group in question.evidence for span in group if span.stale} & here
+    back = {span.document_id for span in question.spans if span.stale} & here
     found = reanchored(question, {document_id: document_id for document_id in back}, document_of) if back else question
     gone = lost(found)
     if gone is None:

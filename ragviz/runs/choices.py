@@ -192,7 +192,7 @@ def drawn(questions: Sequence[Question], limit: int, seed: int) -> list[Question
     generator = random.Random(seed)  # noqa: S311 - nothing secret
     by_document: dict[str, list[Question]] = {}
     for question in generator.sample(questions, len(questions)):
-        document = next((span.document_id for group in question.evidence for span in group), "")
+        document = next((span.document_id for span in question.spans), "")
         by_document.setdefault(document, []).append(question)
     turns = (question for turn in zip_longest(*by_document.values()) for question in turn if question is not None)
     chosen = {question.id for question in islice(turns, limit)}
@@ -271,7 +271,7 @@ def run_row(
         "ragviz": __version__,
         "n": len(questions),
     }
-    places = {span.document_id for q in questions for group in q.evidence for span in group if not span.stale}
+    places = {span.document_id for q in questions for span in q.spans if not span.stale}
     if unindexed := sorted(places.difference(index.documents)):
         names["unindexed"] = unindexed
     if config.split and (split := question_set.split):

@@ -31,7 +31,7 @@ def gold_of(
 
     `cuts` are those of the index, by document id, which the store has for every index that has a row.
     """
-    documents = {s.document_id for q in questions for group in q.evidence for s in group}
+    documents = {s.document_id for q in questions for s in q.spans}
     cuts = workspace.store.indexes.cuts(index.build, sorted(documents)) if cuts is None else cuts
     spans = {
         d: [

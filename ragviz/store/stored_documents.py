@@ -332,7 +332,7 @@ def reanchored(
             return replace(span, document_id=successor, stale=True)
         return replace(span, document_id=successor, start=start, end=start + len(span.text), stale=False)
 
-    if all(span.document_id not in successors for group in question.evidence for span in group):
+    if all(span.document_id not in successors for span in question.spans):
         return question
     return replace(question, evidence=tuple(tuple(map(moved, group)) for group in question.evidence))
 
@@ -348,7 +348,7 @@ def documents_in(questions: Iterable[Question], chunk_ids: Iterable[str] = ()) -
     found = set[str]()
     chunks = set(chunk_ids)
     for question in questions:
-        found.update(span.document_id for group in question.evidence for span in group)
+        found.update(span.document_id for span in question.spans)
         chunks.update(question.source_chunks)
     return found | {place[0] for place in map(Chunk.parse_id, chunks) if place}
 
@@ -364,7 +364,7 @@ def mark_gone(connection: Connection, set_id: str, questions: Sequence[Question]
 
     The others are locked until the transaction ends: a process that replaces one of them then sees these questions.
     """
-    spans = (span for question in questions for group in question.evidence for span in group)
+    spans = (span for question in questions for span in question.spans)
     ids, existing = sorted({span.document_id for span in spans if not span.stale}), set[str]()
     if not ids:
         return

@@ -92,20 +92,14 @@ def written() -> Mapping[str, WrittenQuestion]:
 
 
 def _filled_in(question: WrittenQuestion) -> WrittenQuestion:
-    answers = []
     for answer in question.answers:
-        claims = [_like(claim, question.reference) for claim in answer.claims]
-        holds = answer.holds or [_default_hold(answer, number) for number in range(1, len(question.reference) + 1)]
-        answers.append(answer.model_copy(update={"claims": claims, "holds": holds}))
-    return question.model_copy(update={"answers": answers})
-
-
-def _like(claim: AnswerStatement, reference: Sequence[Statement]) -> AnswerStatement:
-    if not claim.like:
-        return claim
-    same = reference[claim.like - 1]
-    rests_on = {name: getattr(same, name) for name in ("quotes", "together", "sentence")}
-    return claim.model_copy(update={"reference": "supported"} | rests_on)
+        for claim in answer.claims:
+            if claim.like:
+                same = question.reference[claim.like - 1]
+                claim.reference, claim.sentence = "supported", same.sentence
+                claim.quotes, claim.together = same.quotes, same.together
+        answer.holds = answer.holds or [_default_hold(answer, n + 1) for n in range(len(question.reference))]
+    return question
 
 
 def _default_hold(answer: WrittenAnswer, number: int) -> str:

@@ -15,8 +15,10 @@ def rows(content: Content) -> tuple[tuple[str, Row], ...]:
     A score is the mean of what annotators gave as numbers. Tasks without an answer are no rows.
     """
     whole = content.whole
-    answers = next((whole[key] for key in ("evaluations", "results") if content.has("tasks", key)), None)
-    return tuple(_rows(whole, answers)) if isinstance(answers, list) and isinstance(whole["tasks"], list) else ()
+    if not isinstance(whole, dict) or not isinstance(whole.get("tasks"), list):
+        return ()
+    answers = next((whole[key] for key in ("evaluations", "results") if key in whole), None)
+    return tuple(_rows(whole, answers)) if isinstance(answers, list) else ()
 
 
 def _rows(whole: Mapping[str, Any], answers: list[Any]) -> Iterator[tuple[str, Row]]:

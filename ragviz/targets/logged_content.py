@@ -25,10 +25,6 @@ class Content:
     rows: tuple[tuple[str, Row], ...] = ()
     whole: Any = None
 
-    def has(self, *keys: str) -> bool:
-        """Return whether the one object of the file has all these keys."""
-        return isinstance(self.whole, dict) and self.whole.keys() >= {*keys}
-
 
 def opened(data: bytes, name: str) -> Content:
     """Open a file of any of our kinds.

@@ -42,7 +42,9 @@ _EITHER = {"answer", "answers"}
 def guessed(tables: Sequence[Table], columns: Sequence[str]) -> dict[str, str]:
     """Return columns by role, by what they are called and what they hold."""
     rows = [row for table in tables for _, row in table.rows[:SAMPLE] if REFUSED not in row]
-    called = [(column, _depth(column), names) for column in columns if (names := _names(column))]
+    # How many objects a column is in, without those that hold all that was put in, or came out.
+    depths = {c: sum(not PREFIXES.match(f"{part} ") for part in c.lower().split(".")[:-1]) for c in columns}
+    called = [(column, depths[column], names) for column in columns if (names := _names(column))]
     values = {column: [v for row in rows if not missing(v := cell(row, column))] for column, *_ in called}
     roles: dict[str, str] = {}
     taken: set[str] = set()
@@ -71,7 +73,10 @@ def guessed(tables: Sequence[Table], columns: Sequence[str]) -> dict[str, str]:
                 taken.add(column)
                 break
     _of_contents(roles, values)
-    _several(roles, values)
+    aliases = {*ROLES["contexts"].names.split()}
+    numbered = [c for c in values if re.search(r"\d+$", c) and plain(c).rstrip("0123456789") in aliases]
+    if numbered and ("contexts" not in roles or roles["contexts"] in numbered):
+        roles["contexts"] = ", ".join(numbered)  # "context_1", "context_2" … together
     _ambiguous(roles, values)
     scores = [
         column for column in columns if column not in roles.values() and _is_score(column, values.get(column, ()))
@@ -95,11 +100,6 @@ def _names(column: str) -> list[str]:
     while (cut := PREFIXES.sub("", short)) != short and cut:
         short = cut
     return [plain(spaced), plain(last), plain(short), plain(short.rpartition("_")[0] or short)]
-
-
-def _depth(column: str) -> int:
-    """Return how many objects a column is in, without those that hold all that was put in, or came out."""
-    return sum(not PREFIXES.match(f"{part} ") for part in column.lower().split(".")[:-1])
 
 
 _NAMES = re.compile(
@@ -150,16 +150,6 @@ def _of_contents(roles: dict[str, str], values: Mapping[str, Sequence[Any]]) -> 
             if all(isinstance(each, list) and all(isinstance(t, str) and " " in t for t in each) for each in lists):
                 roles["contexts"] = column
                 break
-
-
-def _several(roles: dict[str, str], values: Mapping[str, Sequence[Any]]) -> None:
-    """Take columns that are numbered, as "context_1" and "context_2", together."""
-    aliases = {*ROLES["contexts"].names.split()}
-    numbered = [
-        column for column in values if re.search(r"\d+$", column) and plain(column).rstrip("0123456789") in aliases
-    ]
-    if numbered and ("contexts" not in roles or roles["contexts"] in numbered):
-        roles["contexts"] = ", ".join(numbered)
 
 
 def _ambiguous(roles: dict[str, str], values: Mapping[str, Sequence[Any]]) -> None:

@@ -53,7 +53,9 @@ def read(content: Content, given: Mapping[str, str], shape: str) -> Reading:
             f"'{content.name}' holds no column that is a question, an answer or contexts ({there}): name them, as "
             "--map question=COLUMN."
         )
-    talks = _lists_answers(tables[0], roles)
+    said = roles.get("question", roles.get("history", ""))
+    turns = [turns_in(cell(row, said)) for _, row in tables[0].rows[:SAMPLE]] if said else []
+    talks = any(each[-1][1] for each in turns if each)
     holds = talks or roles.keys() & {"answer", "contexts", "context_ids", "documents"}
     if not holds and ("reference" in roles or "scores" not in roles):
         raise InputError(
@@ -66,12 +68,6 @@ def read(content: Content, given: Mapping[str, str], shape: str) -> Reading:
     origin = maker if shape == "rows" else shape
     made = [_Rows(each, roles, content.name, origin, is_only=len(tables) == 1) for each in tables]
     return Reading(shape, columns, roles, tuple(_aligned([log for each in made for log in each.logs()])))
-
-
-def _lists_answers(table: Table, roles: Mapping[str, str]) -> bool:
-    column = roles.get("question", roles.get("history", ""))
-    turns = [turns_in(cell(row, column)) for _, row in table.rows[:SAMPLE]] if column else []
-    return any(each[-1][1] for each in turns if each)
 
 
 def _aligned(logs: Sequence[Log]) -> Sequence[Log]:

@@ -21,20 +21,9 @@ _KEYS: Mapping[str, Sequence[str]] = {
     "reference": (*ROLES["reference"].names.split(), *_ANY_TEXT),
 }
 """Keys of objects whose value is the text of a role, the likeliest first."""
-_ASKING, _ANSWERING = (
-    {"user", "human", "customer"},
-    {"assistant", "ai", "agent", "model", "bot", "chatbot", "gpt"},
-)
+_ASKING, _ANSWERING = {"user", "human", "customer"}, {"assistant", "ai", "agent", "model", "bot", "chatbot", "gpt"}
 _TEXTS = (
-    "text",
-    "content",
-    "pagecontent",
-    "documentcontent",
-    "contents",
-    "passage",
-    "chunk",
-    "chunktext",
-    "snippet",
+    *("text", "content", "pagecontent", "documentcontent", "contents", "passage", "chunk", "chunktext", "snippet"),
     "body",
 )
 _IDS = ("id", "docid", "documentid", "chunkid", "passageid", "nodeid", "contextid", "idx", "uuid")

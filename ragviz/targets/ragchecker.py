@@ -65,23 +65,22 @@ def matrix_of(row: Mapping[str, Any], passages: int, *, answered: bool) -> Matri
     for name in ("retrieved2response", "retrieved2answer"):
         if any(len(each) != passages for each in getattr(found, name) or ()):
             raise ValueError(f"{name} must have a verdict for each of {passages} passages")
-    return _matrix(found, passages)
-
-
-def _matrix(row: _Verdicts, passages: int) -> Matrix:
-    by_chunk = _rows(row.retrieved2answer)
-    places = range(passages)
+    by_chunk, places = _rows(found.retrieved2answer), range(passages)
     useful = None if not by_chunk else tuple(any(v[n].verdict == "supported" for v in by_chunk) for n in places)
     return Matrix(
         chunks=tuple(map(str, places)),
-        answer_claims=_claims(row.response_claims),
-        reference_claims=_claims(row.gt_answer_claims),
-        answer_by_chunk=_rows(row.retrieved2response),
+        answer_claims=_claims(found.response_claims),
+        reference_claims=_claims(found.gt_answer_claims),
+        answer_by_chunk=_rows(found.retrieved2response),
         reference_by_chunk=by_chunk,
-        answer_by_reference=None if row.answer2response is None else tuple(map(ClaimVerdict, row.answer2response)),
-        reference_by_answer=None if row.response2answer is None else tuple(map(ClaimVerdict, row.response2answer)),
+        answer_by_reference=_row(found.answer2response),
+        reference_by_answer=_row(found.response2answer),
         useful=useful,
     )
+
+
+def _row(verdicts: list[Verdict] | None) -> tuple[ClaimVerdict, ...] | None:
+    return None if verdicts is None else tuple(map(ClaimVerdict, verdicts))
 
 
 def _rows(verdicts: list[list[Verdict]] | None) -> tuple[tuple[ClaimVerdict, ...], ...] | None:

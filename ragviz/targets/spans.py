@@ -31,13 +31,7 @@ _READ = ("retrieval.documents", f"{_TRULENS}retrieval.retrieved_contexts", "gen_
 _RETURNED = ("output.value", f"{_TRULENS}call.return", "traceloop.entity.output", "output")
 _GIVEN = tuple(f"{_TRULENS}call.kwargs.{name}" for name in ("context_str", "contexts", "context", "nodes"))
 _RERANKED = ("reranker.output_documents",)
-_KINDS = (
-    "openinference.span.kind",
-    f"{_TRULENS}span_type",
-    "traceloop.span.kind",
-    "gen_ai.operation.name",
-    "span_kind",
-)
+_KINDS = ("openinference.span.kind", f"{_TRULENS}span_type", "traceloop.span.kind", "gen_ai.operation.name")
 _USED: Mapping[str, Sequence[str]] = {
     "prompt_tokens": (
         "gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.token_count.prompt",
@@ -144,17 +138,8 @@ def _span(span: Mapping[str, Any]) -> _Span:
     kinds = [str(has.get(key) or span.get(key) or "") for key in _KINDS]
     name = str(span.get("name") or span.get("operationName") or has.get("name") or "")
     reason = str(status.get("message") or span.get("status_message") or "the span says ERROR") if failed else ""
-    kind = " ".join([*kinds[:4], name]).lower()
-    return _Span(
-        _key(span),
-        parent,
-        _key(span, "traceId", "traceID", "trace_id", "context.trace_id"),
-        kind,
-        start,
-        end,
-        reason,
-        has,
-    )
+    kind, trace = " ".join([*kinds, name]).lower(), _key(span, "traceId", "traceID", "trace_id", "context.trace_id")
+    return _Span(_key(span), parent, trace, kind, start, end, reason, has)
 
 
 def _attributes(value: Any) -> dict[str, Any]:

@@ -133,7 +133,7 @@ def of_answers(question: Question) -> str:
         return detect(reference)
     if marked:
         return marked
-    evidence = "\n".join(span.text for group in question.evidence for span in group)
+    evidence = "\n".join(span.text for span in question.spans)
     return of_short(question.text, of_short(evidence, of_short(reference, "en")))
 
 

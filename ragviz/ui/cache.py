@@ -211,8 +211,7 @@ def documents_of(run: Run) -> dict[str, Sequence[str]]:
     """Return the names of the documents that hold the evidence of each question of a run, by question id."""
     names = workspace().store.documents.names(run.corpus_id)
     return {
-        q.id: list(dict.fromkeys(names.get(s.document_id, UNKNOWN) for group in q.evidence for s in group))
-        for q in questions(run).values()
+        q.id: list(dict.fromkeys(names.get(s.document_id, UNKNOWN) for s in q.spans)) for q in questions(run).values()
     }
 
 

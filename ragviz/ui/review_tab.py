@@ -48,7 +48,7 @@ UNASKED = "(no question could be generated from this chunk)"
 
 def _rows_of(questions: Sequence[Question], names: Mapping[str, str]) -> pd.DataFrame:
     def documents(question: Question) -> str:
-        spans = [s for group in question.evidence for s in group]
+        spans = question.spans
         return ", ".join(dict.fromkeys(names.get(s.document_id, UNKNOWN) for s in spans))
 
     rows: dict[str, list[str]] = {
@@ -114,7 +114,7 @@ def _filtered(questions: Sequence[Question]) -> list[Question]:
 
 def is_stale(question: Question) -> bool:
     """Whether some of its evidence is no longer in the documents."""
-    gone = any(span.stale for group in question.evidence for span in group)
+    gone = any(span.stale for span in question.spans)
     return gone or staleness.is_set_aside(question)
 
 

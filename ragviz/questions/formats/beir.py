@@ -118,9 +118,11 @@ def write(outgoing: Outgoing, _format: str) -> Written:
         rows: dict[str, list[str]] = {"test": []}
         for question in outgoing.asked:
             of_split = rows.setdefault("dev" if question.split == "validation" else "test", [])
-            for document_id, grade in judged.grades_of(question).items():
-                if document_id in names:
-                    of_split.append(f"{question.id}\t{names[document_id]}\t{math.ceil(grade)}\n")
+            grades: dict[str, float] = {}  # of a document the highest of its spans
+            for span in question.spans:
+                if not span.stale and span.document_id in names:
+                    grades[span.document_id] = max(grades.get(span.document_id, 0.0), span.grade)
+            of_split += [f"{question.id}\t{names[i]}\t{math.ceil(grade)}\n" for i, grade in grades.items()]
         for split, lines in rows.items():
             body = "query-id\tcorpus-id\tscore\n" + "".join(lines)
             archive.writestr(f"qrels/{split}.tsv", body.encode("utf-8", "replace"))

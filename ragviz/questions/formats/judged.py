@@ -205,17 +205,9 @@ def _evidence(
 # Out
 
 
-def grades_of(question: Question) -> dict[str, float]:
-    """Return the grade of each document that holds evidence of a question, by id: the highest of its spans."""
-    grades: dict[str, float] = {}
-    for span in (span for group in question.evidence for span in group if not span.stale):
-        grades[span.document_id] = max(grades.get(span.document_id, 0.0), span.grade)
-    return grades
-
-
 def lost_words(outgoing: Outgoing) -> tuple[str, ...]:
     """Say what judgements of whole documents do not hold of the evidence of questions, and which of these stay out."""
-    spans = [[span for group in question.evidence for span in group] for question in outgoing.asked]
+    spans = [question.spans for question in outgoing.asked]
     lost = {
         "several pieces of evidence: qrels do not say that all are needed.": sum(
             question.kind == "multi" for question in outgoing.asked
