@@ -13,6 +13,7 @@ from ragviz.analysis.evaluate import summarise
 from ragviz.core.configuration import IndexConfig, RunConfig
 from ragviz.core.document import Chunk, Span
 from ragviz.core.errors import UsageError
+from ragviz.core.person import Person
 from ragviz.core.question import Question
 from ragviz.core.question_set import Edit
 from ragviz.core.ranking import Ranking, Retrieved
@@ -262,13 +263,14 @@ def workspace_with_set(workspace):
 
 def test_quarantine_and_release_are_a_version_each_and_bring_the_status_back(workspace_with_set):
     workspace, store = workspace_with_set, workspace_with_set.store
+    workspace.person = Person("Ada")
     asked = store.sets.get("asked")
     first, second, third = store.questions.all(asked.id)
     edited = [replace(second, status="rejected", reason="dull"), replace(third, status="proposed")]
     store.questions.put(asked.id, edited)
     before = store.sets.get("asked").version
     ids = [first.id, second.id, third.id, "gone"]
-    assert quarantine.quarantine(workspace, asked, "copies", ids, "Ada") == 2, "one was rejected already"
+    assert quarantine.quarantine(workspace, asked, "copies", ids) == 2, "one was rejected already"
     [newest, *_] = store.versions.all(asked.id)
     assert (newest.number, newest.author, newest.questions) == (before + 1, "Ada", 2)
     held = quarantine.held_by(store.questions.all(asked.id), "copies")
@@ -278,7 +280,7 @@ def test_quarantine_and_release_are_a_version_each_and_bring_the_status_back(wor
     assert store.sets.get("asked").asked == 0
     store.questions.put(asked.id, [replace(held[0], answer="In 2021")], edit=Edit("Bea"))
     assert quarantine.release(workspace, asked, "stale") == 0
-    assert quarantine.release(workspace, asked, "copies", "Ada") == 2
+    assert quarantine.release(workspace, asked, "copies") == 2
     states = {q.id: (q.status, q.reason, q.answer) for q in store.questions.all(asked.id)}
     assert states[first.id] == ("accepted", "", "In 2021"), "what was edited meanwhile stays"
     assert states[second.id] == ("rejected", "dull", "noon")

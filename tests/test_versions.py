@@ -8,6 +8,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from ragviz.core.errors import UsageError
+from ragviz.core.person import Person
 from ragviz.core.question import Question, Split
 from ragviz.core.question_set import Edit
 from ragviz.questions import authoring, versions
@@ -76,21 +77,21 @@ def test_two_versions_are_compared_question_by_question(workspace, question_set)
 
 
 def test_edits_are_taken_back_one_after_the_other(workspace, question_set):
-    store = workspace.store
+    workspace.person, store = Person("Ann"), workspace.store
     store.questions.put(question_set.id, [question("a"), question("b")])  # 1
     store.questions.put(question_set.id, [question("a", "Second?"), question("c")])  # 2
     store.questions.delete(question_set.id, ["b"])  # 3
-    assert versions.undo(store, latest(workspace, question_set), "Ann").number == 3
+    assert versions.undo(workspace, latest(workspace, question_set)).number == 3
     assert sorted(now(workspace, question_set)) == ["a", "b", "c"]
-    assert versions.undo(store, latest(workspace, question_set)).number == 2
+    assert versions.undo(workspace, latest(workspace, question_set)).number == 2
     assert {i: q.text for i, q in now(workspace, question_set).items()} == dict.fromkeys("ab", "How high is it?")
     listed = store.versions.all(question_set.id)
     assert [(v.number, v.undoes) for v in listed[:2]] == [(5, 2), (4, 3)]
     assert listed[1].author == "Ann"
-    assert versions.undo(store, latest(workspace, question_set)).number == 1
+    assert versions.undo(workspace, latest(workspace, question_set)).number == 1
     assert now(workspace, question_set) == {}
     with pytest.raises(UsageError, match="no edit of 'asked'"):
-        versions.undo(store, latest(workspace, question_set))
+        versions.undo(workspace, latest(workspace, question_set))
 
 
 def test_questions_that_come_back_are_on_the_side_that_they_had(workspace, question_set):
@@ -100,11 +101,11 @@ def test_questions_that_come_back_are_on_the_side_that_they_had(workspace, quest
     sides = {"a": "validation", "b": "test", "c": "test"}
     split = Split("stratified", 0.5, 0)
     store.sets.put_split(question_set.id, split, sides)
-    versions.undo(store, latest(workspace, question_set))  # 3: without c
-    versions.undo(store, latest(workspace, question_set))  # 4: empty
+    versions.undo(workspace, latest(workspace, question_set))  # 3: without c
+    versions.undo(workspace, latest(workspace, question_set))  # 4: empty
     assert now(workspace, question_set) == {}
     assert [q.split for _, q in store.versions.of_question(question_set.id, "c") if q] == [""]
-    versions.restore(store, latest(workspace, question_set), 2)
+    versions.restore(workspace, latest(workspace, question_set), 2)
     assert {i: q.split for i, q in now(workspace, question_set).items()} == sides
     assert latest(workspace, question_set).sides == {"validation": 1, "test": 2}
     assert versions.differences(store, latest(workspace, question_set), 2) == []  # a side is not part of a version
@@ -114,11 +115,11 @@ def test_questions_that_come_back_are_on_the_side_that_they_had(workspace, quest
     assert now(workspace, question_set)["c"].split == ""
     store.questions.delete(question_set.id, ["b"])  # 8
     store.sets.put_split(question_set.id, Split("stratified", 0.5, 1), {"a": "test", "c": "validation"})
-    versions.undo(store, latest(workspace, question_set))
+    versions.undo(workspace, latest(workspace, question_set))
     assert {i: q.split for i, q in now(workspace, question_set).items()} == {"a": "test", "b": "", "c": "validation"}
     store.questions.delete(question_set.id, ["c"])
     store.sets.put_split(question_set.id, None, {})
-    versions.undo(store, latest(workspace, question_set))
+    versions.undo(workspace, latest(workspace, question_set))
     assert {q.split for q in now(workspace, question_set).values()} == {""}
 
 

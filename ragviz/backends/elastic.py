@@ -280,14 +280,12 @@ class ElasticIndex:
             pool.shutdown(cancel_futures=True)
 
     def _search_batch(self, bodies: Sequence[Body], depth: int, similarity: str | None) -> list[Ranking]:
-        """Send searches in one request, and return a ranking for each."""
         operations = [elastic_requests.search_operation(body) for body in bodies]
         # 404: the index behind the alias was replaced and deleted while the search ran.
         replies = self.server.ask_each(operations, self._search, RETRY_STATUS | {404})
         return [elastic_requests.ranking(reply, depth, similarity) for reply in replies]
 
     def _search(self, client: Elasticsearch, operations: Any) -> list[Body]:
-        """Send one multi-search request."""
         return list(client.msearch(index=self.alias, searches=operations, filter_path=SEARCH_REPLY)["responses"])
 
 

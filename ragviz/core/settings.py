@@ -26,7 +26,6 @@ def _login() -> str:
 
 
 def _variables(file: str | None) -> dict[str, str]:
-    """Return what an `.env` file sets, nothing when there is none."""
     if file is None or not Path(file).is_file():
         return {}
     from dotenv import dotenv_values

@@ -279,7 +279,6 @@ def add_file(
 
 
 def _begin(adding: _Adding, name: str, data: bytes) -> Finish:
-    """Start parsing a file when it is to be added."""
     existing = adding.existing.get(name)
     if existing is not None and existing.content_hash == hashlib.sha256(data).hexdigest():
         same = _outcome(existing, "same", "already here, unchanged")

@@ -178,8 +178,6 @@ def candidates(document: Document, corpus: Corpus) -> list[Candidate]:
 
 
 class _Reader:
-    """Reads the candidates of one document."""
-
     def __init__(self, document: Document, corpus: Corpus) -> None:
         self.document, self.text, self.corpus = document, document.text, corpus
         self.language = document.language

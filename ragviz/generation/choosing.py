@@ -86,8 +86,6 @@ def chosen(
 
 
 class _Picking:
-    """One attempt at a choice of a certain size."""
-
     def __init__(
         self, by_document: Mapping[str, Sequence[Candidate]], size: int, characters: Mapping[str, int],
         most: Mapping[QuestionType, int] | None, seed: int,

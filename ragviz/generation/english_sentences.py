@@ -38,8 +38,6 @@ _NAMED = words_in("PERSON ORG GPE NORP FAC PRODUCT WORK_OF_ART LOC EVENT")
 
 
 class _Clause:
-    """The main clause of a parsed sentence."""
-
     def __init__(self, parsed: Sequence[Word], lowered: Callable[[str], str]) -> None:
         self.lowered = lowered
         self.words = parsed
@@ -189,7 +187,6 @@ def _to_asker(text: str) -> str:
 
 
 def _numbered(clause: _Clause) -> Iterator[tuple[int, int]]:
-    """Yield nouns with the number before them."""
     for n, word in enumerate(clause.words):
         if word.tag == "CD" and word.dep == "nummod" and word.text.lower() != "one" and word.head > n:
             yield word.head, n

@@ -253,7 +253,6 @@ def _of_paragraph(paragraph: Sequence[_Line], parts: Sequence[Section]) -> Itera
 
 
 def _pair(content: str) -> tuple[str, str] | None:
-    """Return key and value of a line; None when it has no key."""
     match = _BOLD_KEY.match(content)
     if match is None or not (match["inside"] or match["colon"]):
         match = _PLAIN_KEY.match(content)

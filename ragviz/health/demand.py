@@ -182,7 +182,7 @@ def stored(workspace: Workspace, question_set: QuestionSet) -> Demand | None:
     return found
 
 
-def add(workspace: Workspace, question_set: QuestionSet, texts: Sequence[str], author: str = "") -> list[Question]:
+def add(workspace: Workspace, question_set: QuestionSet, texts: Sequence[str]) -> list[Question]:
     """Add what people ask, by the texts of clusters, to the set, and return the new questions.
 
     Each is set aside until its evidence is marked.
@@ -199,7 +199,8 @@ def add(workspace: Workspace, question_set: QuestionSet, texts: Sequence[str], a
         )
         for each in chosen
     ]  # fmt: skip
-    workspace.store.questions.put(question_set.id, questions, None, Edit(author, "added from what people ask"))
+    edit = Edit(workspace.person.name, "added from what people ask")
+    workspace.store.questions.put(question_set.id, questions, edit=edit)
     ids = {each.text: question.id for each, question in zip(chosen, questions, strict=True)}
     clusters = [
         replace(each, question=ids[each.text], alike=1.0) if each.text in ids else each for each in demand.clusters

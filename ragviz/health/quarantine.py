@@ -39,9 +39,7 @@ def concerned(questions: Iterable[Question], check: str, found: Found) -> frozen
     return frozenset(question.id for question in held_by(questions, check)) | {f.question_id for f in found.findings}
 
 
-def quarantine(
-    workspace: Workspace, question_set: QuestionSet, check: str, ids: Collection[str], author: str = ""
-) -> int:
+def quarantine(workspace: Workspace, question_set: QuestionSet, check: str, ids: Collection[str]) -> int:
     """Put the questions of a set with these ids into quarantine, in one version; return how many.
 
     Those that are rejected, or in quarantine already, stay as they are.
@@ -58,12 +56,12 @@ def quarantine(
     chosen = [q for q in workspace.store.questions.all(question_set.id) if q.id in wanted and q.asked]
     changed = [replace(question, status="quarantined", reason=reason) for question in chosen]
     if changed:
-        edit = Edit(author, f"quarantined by the check: {CHECKS[check].title}")
+        edit = Edit(workspace.person.name, f"quarantined by the check: {CHECKS[check].title}")
         workspace.store.questions.put(question_set.id, changed, edit=edit)
     return len(changed)
 
 
-def release(workspace: Workspace, question_set: QuestionSet, check: str, author: str = "") -> int:
+def release(workspace: Workspace, question_set: QuestionSet, check: str) -> int:
     """Release the questions that a check put into quarantine, in one version, with the status that they had before.
 
     Without a version that says it, that is "proposed". What was edited of them meanwhile stays. Returns how many.
@@ -80,6 +78,6 @@ def release(workspace: Workspace, question_set: QuestionSet, check: str, author:
         status, reason = (before.status, before.reason) if before else ("proposed", "")
         changed.append(replace(question, status=status, reason=reason))
     if changed:
-        edit = Edit(author, f"released from the check: {CHECKS[check].title}")
+        edit = Edit(workspace.person.name, f"released from the check: {CHECKS[check].title}")
         workspace.store.questions.put(question_set.id, changed, edit=edit)
     return len(changed)

@@ -113,7 +113,6 @@ def _take(
     progress: Progress,
     before: int | None = None,
 ) -> None:
-    """Embed shards until none is left, of the first `before`."""
     shares, total = workspace.store.shares, share.facts["total"]
 
     def work(body: bytes) -> int:

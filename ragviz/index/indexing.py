@@ -272,7 +272,6 @@ def add(
 
 
 def _count(cuts: Mapping[str, Cuts]) -> int:
-    """Count the chunks of all documents."""
     return sum(map(len, cuts.values()))
 
 

@@ -82,7 +82,6 @@ def _each(allowed: Callable[[str, int], bool], text: str, places: Places) -> NDA
 
 
 def _finer(blocks: Iterable[Places], tokens: Tokens, size: int, allowed: Allowed) -> Iterator[Places]:
-    """Cut pieces of more than `size` tokens at every token where it is `allowed`."""
     latest = np.empty(0, np.int64)
     for block in blocks:
         cuts = np.concatenate([latest, block])

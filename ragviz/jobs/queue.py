@@ -78,8 +78,12 @@ def submit_once(workspace: Workspace, new: NewJob, press: Press | None = None) -
         alive = [job for job in current if job.status in ACTIVE]
         unseen = [job for job in current if since is not None and job.created >= since]
         same = next((job for job in (*alive, *unseen) if _identity(job.arguments) == wanted), None)
-        if same is None:
-            _refuse_other_choices(new.kind, new.arguments, alive)
+        kind = KINDS.get(new.kind)
+        for job in alive if same is None and kind and kind.makes else ():
+            if made_by(job, kind.makes[0]) == kind.made(kind.makes[0], new.arguments):
+                raise UsageError(
+                    f"“{job.title}” is active already, with other choices: wait for its end, or cancel it."
+                )
         return same
 
     owner: dict[str, Any] = {"person": workspace.person.name, "event": new.event}
@@ -99,16 +103,6 @@ def _identity(arguments: Mapping[str, Any]) -> dict[str, Any]:
     copies = ("folder", "files") if "upload" in arguments else ()  # a second press copies the files a second time
     told = {name: value for name, value in arguments.items() if name not in copies}
     return cast(dict[str, Any], json.loads(json.dumps(told)))
-
-
-def _refuse_other_choices(name: str, arguments: Mapping[str, Any], active: Sequence[Job]) -> None:
-    """Raise UsageError when an active job of this kind makes what is named here, with other choices."""
-    kind = KINDS.get(name)
-    if kind is None or kind.makes is None:
-        return
-    for job in active:
-        if kind.made(kind.makes[0], job.arguments) == kind.made(kind.makes[0], arguments):
-            raise UsageError(f"“{job.title}” is active already, with other choices: wait for its end, or cancel it.")
 
 
 def place(workspace: Workspace, job: Job | NewJob, process: Mapping[str, Any] | None = None) -> dict[str, Any]:

@@ -275,16 +275,13 @@ class _Heartbeat:
                     stage = self._stage
                     self._store.jobs.update(self._job_id, **self.values(), heartbeat=time.time())
                     written = time.monotonic()
-                    self._stop_helping()
+                    # The job that this one helps with may be gone: then what it pays for is of no use.
+                    share = self._store.shares.find(self._share) if self._share else None
+                    if share is not None and queue.is_abandoned(self._store, share):
+                        self.stopping.drop(0)
                 self._look()
             except RagvizError as error:  # a store that cannot be reached now may be reachable at the next check
                 _log.warning("Job %s: %s", self._job_id, error)
-
-    def _stop_helping(self) -> None:
-        """Stop when the job is gone that this one helps with: what it pays for now may be of no use."""
-        share = self._store.shares.find(self._share) if self._share else None
-        if share is not None and queue.is_abandoned(self._store, share):
-            self.stopping.drop(0)
 
     def _look(self) -> None:
         """Check whether to stop, in two queries."""

@@ -340,7 +340,6 @@ def _answers(
 
 
 def _bank_placeholder(item: Item) -> BankReply:
-    """Return a question for about every six words of the reference."""
     words = item.question.answer.split() or [item.question.answer]
     keys = [" ".join(words[start : start + 2]) for start in range(0, len(words), 6)][:MOST]
     questions = [KeyQuestion(key=key, question=f"{item.question.query} {key}") for key in keys]
@@ -348,7 +347,6 @@ def _bank_placeholder(item: Item) -> BankReply:
 
 
 def _answers_placeholder(_: Item) -> AnswersReply:
-    """Return an answer to each question that a bank can have."""
     numbers = range(1, MOST + 1)
     answers = [ReadAnswer(number=number, answerable=True, answer="some words") for number in numbers]
     return AnswersReply(answers=answers)

@@ -193,7 +193,6 @@ class Asker:
 
 
 def _answers(client: ModelClient, spending: Spending) -> bool:
-    """Return whether the endpoint answers a test call."""
     try:
         client.test(spending)
     except ModelError as error:

@@ -615,7 +615,6 @@ class ModelClient:
         return paid
 
     def _error(self, model: str, trouble: openai.APIError | Malformed) -> ModelError:
-        """Return what went wrong where, and the next step, with the key removed."""
         where = f"Model '{model}' at {self.host}"
         if isinstance(trouble, Malformed):
             return ModelError(self._scrubbed(f"{where} gave {trouble}. {trouble.step}"))
@@ -624,7 +623,6 @@ class ModelClient:
         return error
 
     def _scrubbed(self, text: str) -> str:
-        """Return the beginning of a text without the key, on one line."""
         keys = [self._key.get_secret_value()] if self._key else []
         return " ".join(without_keys(text[:MOST_WORDS], [*keys, *secrets_of(self.base_url)]).split())
 
@@ -658,7 +656,6 @@ def _texts(body: Mapping[str, Any]) -> list[str]:
 
 
 def _parts_of(body: Mapping[str, Any]) -> set[str]:
-    """Return which parts of a request `refusals.parts_refused` may name."""
     parts = {"temperature", "seed", "max_tokens"} & body.keys()
     parts |= {"bound"} if {"max_tokens", "max_completion_tokens"} & body.keys() else set()
     return parts | {message["role"] for message in body["messages"]} & {"system"}

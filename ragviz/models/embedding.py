@@ -71,8 +71,6 @@ def is_here(name: str) -> bool:
 
 
 class _Embedder:
-    """An embedder: `compute` gets the texts that are not cached, each once."""
-
     def __init__(
         self,
         name: str,
@@ -168,7 +166,6 @@ class _Embedder:
 
 
 def _copy_repeated(keys: list[str], vectors: Vectors) -> None:
-    """Copy the vector of each text to the rows with the same text."""
     first: dict[str, int] = {}
     for row, key in enumerate(keys):
         if first.setdefault(key, row) != row:

@@ -199,7 +199,6 @@ def seconds_of(value: str) -> float:
 
 
 def _unreachable(error: openai.APIError, where: str, timeout: float, shown: Callable[[str], str]) -> ModelError:
-    """Return why there was no answer at all."""
     cause, text = type(error.__cause__).__name__, str(error.__cause__ or "")
     if wrong := certificates.trouble(text, "OPENAI_BASE_URL"):
         return ModelError(f"{where} {wrong[0]}. {wrong[1]}", outage=True)

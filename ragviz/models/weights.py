@@ -394,7 +394,6 @@ def fetched_snapshot(repository: str) -> Path | None:
 
 
 def _snapshot(repository: str) -> Callable[..., str]:
-    """Return the function that fetches a hub model's small files."""
     from huggingface_hub import snapshot_download
 
     return partial(

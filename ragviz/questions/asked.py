@@ -134,7 +134,6 @@ def normal(text: str) -> str:
 
 
 def _has_header(file: InputFile) -> bool:
-    """Return whether the first line of a text names a column of questions."""
     first = file.head().partition("\n")[0]
     return any(name.strip().lower() in TEXTS for sign in ",;\t|" for name in first.split(sign))
 

@@ -12,6 +12,7 @@ from ragviz.core.question_set import Edit, QuestionChange, QuestionSet, SetVersi
 from ragviz.store.store import Store
 from ragviz.store.stored_questions import RESTORE, UNDO
 from ragviz.text.former_documents import UNKNOWN
+from ragviz.workspace import Workspace
 
 FIELDS = {
     "text": "question", "answer": "answer", "status": "status", "reason": "reason", "evidence": "evidence",
@@ -113,7 +114,7 @@ def undoable(versions: Sequence[SetVersion]) -> SetVersion | None:
     return next((version for version in made if version.number not in undone), None)
 
 
-def undo(store: Store, question_set: QuestionSet, author: str = "") -> SetVersion:
+def undo(workspace: Workspace, question_set: QuestionSet) -> SetVersion:
     """Take back the newest edit of a set that was not taken back yet, as a new version; return the edit.
 
     What later versions of other edits changed stays. Questions that come back are at the end of the
@@ -123,26 +124,27 @@ def undo(store: Store, question_set: QuestionSet, author: str = "") -> SetVersio
         UsageError: there is none, or somebody else has edited the set meanwhile.
 
     """
-    versions = store.versions.all(question_set.id)
-    version = undoable(versions)
+    store = workspace.store
+    version = undoable(store.versions.all(question_set.id))
     if version is None:
         raise UsageError(f"There is no edit of '{question_set.name}' to take back.")
     changes = store.versions.changes(question_set.id, version.number - 1, version.number)
-    edit = Edit(author, f"took back version {version.number}: {version.action}", f"{UNDO}{version.number}")
+    action = f"took back version {version.number}: {version.action}"
+    edit = Edit(workspace.person.name, action, f"{UNDO}{version.number}")
     _restore(store, question_set, changes, edit)
     return version
 
 
-def restore(store: Store, question_set: QuestionSet, number: int, author: str = "") -> int:
+def restore(workspace: Workspace, question_set: QuestionSet, number: int) -> int:
     """Make all questions of a set as they were in a version, as a new version; return how many that changes.
 
     Raises:
         UsageError: there is no such version.
 
     """
-    found = differences(store, question_set, number)
-    edit = Edit(author, f"restored version {number}", f"{RESTORE}{question_set.version + 1}:{number}")
-    _restore(store, question_set, [each.change for each in found], edit)
+    found, key = differences(workspace.store, question_set, number), f"{RESTORE}{question_set.version + 1}:{number}"
+    edit = Edit(workspace.person.name, f"restored version {number}", key)
+    _restore(workspace.store, question_set, [each.change for each in found], edit)
     return len(found)
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ragviz.core.configuration import IndexInfo
 from ragviz.core.document import Corpus
 from ragviz.core.job import NewJob
 from ragviz.core.question import Question
-from ragviz.core.question_set import Edit, QuestionSet, SetVersion
+from ragviz.core.question_set import Edit, QuestionSet
 from ragviz.health import demand
 from ragviz.health import quarantine as quarantined
 from ragviz.questions import authoring, exchange, occurrences, sets, versions
@@ -121,43 +121,18 @@ def save(
     authoring.save(workspace.store, question_set, question, version, Edit(workspace.person.name, action, key))
 
 
-@verb("editor", "change a question set")
-def undo(workspace: Workspace, question_set: QuestionSet) -> SetVersion:
-    """Take back the newest edit of a set. As `versions.undo`."""
-    return versions.undo(workspace.store, question_set, workspace.person.name)
-
-
-@verb("editor", "change a question set")
-def restore(workspace: Workspace, question_set: QuestionSet, number: int) -> int:
-    """Make all questions of a set as they were in a version. As `versions.restore`."""
-    return versions.restore(workspace.store, question_set, number, workspace.person.name)
-
-
 @verb("editor", "delete a question set")
 def delete(workspace: Workspace, question_set: QuestionSet) -> None:
     """Delete a question set; its runs stay readable."""
     workspace.store.sets.delete(question_set.id)
 
 
-@verb("editor", "change a question set")
-def quarantine(workspace: Workspace, question_set: QuestionSet, check: str, ids: Collection[str]) -> int:
-    """Put questions that a check found into quarantine. As `quarantine.quarantine`."""
-    return quarantined.quarantine(workspace, question_set, check, ids, workspace.person.name)
-
-
-@verb("editor", "change a question set")
-def release(workspace: Workspace, question_set: QuestionSet, check: str) -> int:
-    """Release the questions that a check put into quarantine. As `quarantine.release`."""
-    return quarantined.release(workspace, question_set, check, workspace.person.name)
-
-
-@verb("editor", "add questions")
-def add_asked(workspace: Workspace, question_set: QuestionSet, texts: Sequence[str]) -> list[Question]:
-    """Add what people ask to a set. As `demand.add`."""
-    return demand.add(workspace, question_set, texts, workspace.person.name)
-
-
 split = verb("editor", "split a question set")(sets.split)
+undo = verb("editor", "change a question set")(versions.undo)
+restore = verb("editor", "change a question set")(versions.restore)
+quarantine = verb("editor", "change a question set")(quarantined.quarantine)
+release = verb("editor", "change a question set")(quarantined.release)
+add_asked = verb("editor", "add questions")(demand.add)
 import_banks = verb("editor", "import banks")(sets.import_banks)
 import_now = verb("editor", "import questions")(exchange.import_files)
 corpus_for = verb("editor", "import questions")(exchange.corpus_for)

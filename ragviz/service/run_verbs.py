@@ -115,7 +115,7 @@ class Judging:
 
 
 @verb("viewer", "estimate a run")
-def foresee_log(workspace: Workspace, logs: Sequence[Log], judge: str = "") -> Judging:
+def foresee_log(workspace: Workspace, logs: Sequence[Log]) -> Judging:
     """Estimate what judging by all metrics takes at most, before anything is stored: what is judged already costs less.
 
     Of an item: the answer's claims, claims and passages, answer against reference, and the bank's questions; of a
@@ -133,7 +133,7 @@ def foresee_log(workspace: Workspace, logs: Sequence[Log], judge: str = "") -> J
         read += sum(size + INSTRUCTIONS for size in parts if size)
         written += 2 * both + len(item.contexts) * both // 4
     settings = workspace.settings
-    model = (judge or settings.judge or settings.model) if settings.model_configured else ""
+    model = (settings.judge or settings.model) if settings.model_configured else ""
     return Judging(calls, read, written, workspace.client(model).price(read, written) if model else None)
 
 

@@ -13,7 +13,6 @@ from ragviz.workspace import Workspace
 
 
 def _changed(prices: Prices, before: Prices) -> dict[str, Any]:
-    """Return the prices that differ, None for one that is removed."""
     return {"prices": {name: prices.get(name) for name in {**before, **prices} if prices.get(name) != before.get(name)}}
 
 
@@ -33,7 +32,6 @@ tried = verb("editor", "test a connection", noted="never")(connections.tried)
 
 
 def _typed(held: Mapping[str, str], values: Mapping[str, str]) -> dict[str, Any]:
-    """Return the names of the variables that change, and no value."""
     return {"variables": sorted(name for name in {**held, **values} if held.get(name) != values.get(name))}
 
 

@@ -122,7 +122,6 @@ def _unchanged(value: Any) -> Any:
 
 @cached
 def _decoder(kind: Any) -> Callable[[Any], Any]:
-    """Return what makes values of a type of what JSON holds, None aside."""
     origin, of = get_origin(kind), get_args(kind)
     if isinstance(kind, type) and is_dataclass(kind):
         decoders = {name: _decoder(hint) for name, hint in get_type_hints(kind).items()}
@@ -150,7 +149,6 @@ def _decoder(kind: Any) -> Callable[[Any], Any]:
 
 
 def _of_tuple(of: tuple[Any, ...]) -> Callable[[Any], Any]:
-    """Return what makes tuples of lists, with values of these types."""
     decoders = [_decoder(each) for each in of if each is not Ellipsis]
     if all(each is _unchanged for each in decoders):
         return tuple
@@ -366,7 +364,6 @@ def evaluated_to_json(evaluated: EvaluatedAnswer) -> str:
 
 
 def _left_out(context: Context) -> set[str]:
-    """Return the fields of a context that are not stored with it."""
     if not context.found:
         return {"text", "tokens", "found", "share"}
     return {"tokens"} if context.found == "nearly" else {"text", "tokens"}

@@ -97,7 +97,6 @@ class Transactions:
 
     @property
     def _to_note(self) -> Event | None:
-        """The event that the next transaction of this thread stores."""
         return getattr(self._noting, "event", None)
 
     @_to_note.setter

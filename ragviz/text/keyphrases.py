@@ -132,7 +132,6 @@ _CHINESE_NUMBER = re.compile(
 
 
 def _chinese_patterns(text: str) -> Iterator[Tagged]:
-    """Yield dates, then numbers with their units: jieba splits them."""
     for kind, pattern in (("date", _CHINESE_DATE), ("number", _CHINESE_NUMBER)):
         for match in pattern.finditer(text):
             yield match.start(), match.end(), kind

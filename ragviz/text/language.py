@@ -155,7 +155,6 @@ def code(name: str) -> str:
 
 
 def _words_by_script(sample: str) -> dict[str, float]:
-    """Estimate how many words of `sample` are in each script."""
     if sample.isascii():
         letters, size = _SCRIPTS[""]
         return dict.fromkeys(_SCRIPTS, 0.0) | {"": len(letters.findall(sample)) / size}
@@ -173,7 +172,6 @@ PROSE = 0.15
 
 
 def _small_words(sample: str) -> tuple[dict[str, int], int]:
-    """Count the small words of each language, and all words."""
     words = Counter(re.findall(r"[^\W\d_]+", sample.lower()))
     hits = {language: sum(words[word] for word in profile & words.keys()) for language, profile in _PROFILES.items()}
     return hits, words.total()

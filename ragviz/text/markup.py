@@ -511,6 +511,5 @@ def _with_folds(text: str, pieces: Sequence[tuple[int, int, str, str]], shown: S
 
 
 def _between(text: str, pieces: Sequence[tuple[int, int, str, str]], low: int, high: int) -> str:
-    """Return what the pieces have of the range, as HTML."""
     inside = ((max(start, low), min(end, high), opening, closing) for start, end, opening, closing in pieces)
     return "".join(f"{o}{html.escape(text[start:end])}{c}" for start, end, o, c in inside if start < end)

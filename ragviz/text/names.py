@@ -50,7 +50,6 @@ def short_names(names: Iterable[str], most: int) -> dict[str, str]:
 
 
 def _clashing(shown: dict[str, str]) -> list[list[str]]:
-    """Return the groups of different names that are shown alike."""
     groups: dict[str, list[str]] = {}
     for name, text in shown.items():
         groups.setdefault(text, []).append(name)
@@ -67,7 +66,6 @@ def _shortened(names: Sequence[str], among: Sequence[str], most: int) -> dict[st
 
 
 def _shared(names: Sequence[str]) -> int:
-    """Return how many characters at their beginnings all names share."""
     first, last = min(names), max(names)
     differ = (place for place, (one, other) in enumerate(zip(first, last, strict=False)) if one != other)
     return next(differ, min(len(first), len(last)))

@@ -74,12 +74,10 @@ def _pattern(quote: str) -> str:
 
 
 def _is_unit(sign: str) -> bool:
-    """Return whether a character may begin the unit of a number."""
     return sign.isalpha() or sign in tuple("%‰€$£¥")
 
 
 def _number(number: str) -> str:
-    """Return what finds a number, whether its thousands are set apart or not."""
     digits = re.sub(r"\D", "", number)
     groups = [digits[max(end - 3, 0) : end] for end in range(len(digits), 0, -3)][::-1]
     return r"[,'\s]?".join(groups)

@@ -123,7 +123,6 @@ def without_keys(text: str, keys: Sequence[str], shortest: int = KEY_LENGTH) -> 
 
 @lru_cache(maxsize=64)
 def _pattern_of(key: str) -> re.Pattern[str]:
-    """Return the pattern of a key in any of its forms."""
     spelled = "".join(map(_any_of, key))
     return re.compile("|".join([spelled, *map(re.escape, _encoded(key.encode()))]))
 

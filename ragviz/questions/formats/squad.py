@@ -109,7 +109,6 @@ def _articles(file: InputFile) -> list[Any]:
 
 
 def _of_article(article: Any, number: int) -> Iterator[_Item]:
-    """Yield the questions of an article, without their numbers."""
     listed = article.get("paragraphs") if isinstance(article, dict) else None
     if not isinstance(listed, list):
         yield _fault(f"article {number} is no object with a list `paragraphs`")
