@@ -79,11 +79,12 @@ def submit_once(workspace: Workspace, new: NewJob, press: Press | None = None) -
         unseen = [job for job in current if since is not None and job.created >= since]
         same = next((job for job in (*alive, *unseen) if _identity(job.arguments) == wanted), None)
         kind = KINDS.get(new.kind)
-        for job in alive if same is None and kind and kind.makes else ():
-            if made_by(job, kind.makes[0]) == kind.made(kind.makes[0], new.arguments):
-                raise UsageError(
-                    f"“{job.title}” is active already, with other choices: wait for its end, or cancel it."
-                )
+        if same is None and kind is not None and kind.makes is not None:
+            made = kind.made(kind.makes[0], new.arguments)
+            for job in alive:
+                if kind.made(kind.makes[0], job.arguments) == made:
+                    choices = "with other choices: wait for its end, or cancel it"
+                    raise UsageError(f"“{job.title}” is active already, {choices}.")
         return same
 
     owner: dict[str, Any] = {"person": workspace.person.name, "event": new.event}

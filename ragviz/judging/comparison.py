@@ -10,7 +10,7 @@ from typing import Literal
 from pydantic import BaseModel, Field
 
 from ragviz.core import verdict as verdicts
-from ragviz.core.verdict import Equivalence, EvaluatedAnswer, Matrix
+from ragviz.core.verdict import Equivalence, EvaluatedAnswer
 from ragviz.judging.claims import answer_claims, most_claim_numbers, reference_claims
 from ragviz.judging.planning import Item, Plan
 from ragviz.judging.step import Asks, State, Step, ask_judge, require_complete
@@ -152,15 +152,6 @@ def _verdicts(replies: Sequence[ClaimVerdict], claims: int, sentences: int) -> d
     }
 
 
-def with_comparison(matrix: Matrix, verdicts: ComparisonVerdicts) -> Matrix:
-    """Return `matrix` with the complete verdicts of "comparison"."""
-    return replace(
-        matrix,
-        answer_by_reference=tuple(verdicts.answer[number] for number in range(len(verdicts.answer))),
-        reference_by_answer=tuple(verdicts.reference[number] for number in range(len(verdicts.reference))),
-    )
-
-
 def _ask(state: State, plan: Plan, ask: Asks) -> ComparisonVerdicts | None:
     if not state.answer_text or not state.reference.strip():
         return None
@@ -183,9 +174,12 @@ def _ask(state: State, plan: Plan, ask: Asks) -> ComparisonVerdicts | None:
 
 def _enter(evaluated: EvaluatedAnswer, state: State) -> EvaluatedAnswer:
     verdicts: ComparisonVerdicts = state.results["comparison"]
+    of_answer, of_reference = (
+        tuple(each[n] for n in range(len(each))) for each in (verdicts.answer, verdicts.reference)
+    )
     return replace(
         evaluated,
-        matrix=with_comparison(evaluated.matrix, verdicts),
+        matrix=replace(evaluated.matrix, answer_by_reference=of_answer, reference_by_answer=of_reference),
         equivalence=verdicts.equivalence,
         equivalence_reason=verdicts.reason,
         completeness=verdicts.completeness,

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel, Field
 
 from ragviz.core.digests import digest
-from ragviz.core.verdict import ClaimVerdict, EvaluatedAnswer, Matrix, Verdict
+from ragviz.core.verdict import ClaimVerdict, EvaluatedAnswer, Verdict
 from ragviz.judging import pool
 from ragviz.judging.claims import answer_claims, most_claim_numbers, reference_claims
 from ragviz.judging.planning import Item, Plan
@@ -155,14 +155,6 @@ def _claim_verdicts(row: ClaimSources, counts: Sequence[int]) -> tuple[ClaimVerd
     return tuple(verdicts)
 
 
-def with_context(matrix: Matrix, verdicts: ContextVerdicts) -> Matrix:
-    """Return `matrix` with the complete verdicts of "context": claims of the answer, then of the reference."""
-    answer = len(matrix.answer_claims or ())
-    rows = [verdicts.claims[number] for number in range(len(verdicts.claims))]
-    useful = tuple(verdicts.useful[number] for number in range(len(matrix.chunks)))
-    return replace(matrix, answer_by_chunk=tuple(rows[:answer]), reference_by_chunk=tuple(rows[answer:]), useful=useful)
-
-
 def follows(row: Sequence[ClaimVerdict]) -> bool:
     """Return whether a claim follows from the texts of its row: from one alone, or from two or more together."""
     verdicts = [claim_verdict.verdict for claim_verdict in row]
@@ -227,7 +219,11 @@ def _asked(
 
 def _enter(evaluated: EvaluatedAnswer, state: State) -> EvaluatedAnswer:
     verdicts: ContextVerdicts = state.results["context"]
-    evaluated = replace(evaluated, matrix=with_context(evaluated.matrix, verdicts))
+    matrix, answer = evaluated.matrix, len(evaluated.matrix.answer_claims or ())
+    rows = tuple(verdicts.claims[number] for number in range(len(verdicts.claims)))
+    useful = tuple(verdicts.useful[number] for number in range(len(matrix.chunks)))
+    matrix = replace(matrix, answer_by_chunk=rows[:answer], reference_by_chunk=rows[answer:], useful=useful)
+    evaluated = replace(evaluated, matrix=matrix)
     if verdicts.asked is None:
         return evaluated
     asked: dict[str, Any] = {"claims": list(verdicts.asked.claims), "places": list(verdicts.asked.places)}

@@ -118,24 +118,24 @@ _CONTEXT = 160
 """Characters of a sentence that are shown on each side of the blank."""
 
 
-def made_banks(references: Sequence[str], language: str, most: int = MOST) -> list[Bank]:
+def made_banks(references: Sequence[str], language: str) -> list[Bank]:
     """Return the bank of the key phrases of each reference: each question is a sentence with the phrase blanked.
 
-    At most `most` phrases in the order of the text, none twice; when there are more, noun phrases are left out before
+    At most `MOST` phrases in the order of the text, none twice; when there are more, noun phrases are left out before
     entities, dates and numbers, and later ones before earlier ones. A reference answers every question of its bank.
     """
     texts = [segmentation.read(reference).text for reference in references]
     found = keyphrases.key_phrases(texts, language)
-    return [_bank(text, language, phrases, most) for text, phrases in zip(texts, found, strict=True)]
+    return [_bank(text, language, phrases) for text, phrases in zip(texts, found, strict=True)]
 
 
-def _bank(text: str, language: str, found: Sequence[Phrase], most: int) -> Bank:
+def _bank(text: str, language: str, found: Sequence[Phrase]) -> Bank:
     searched = _Text(text, language)
     phrases: dict[tuple[str, ...], Phrase] = {}
     for phrase in found:
         if searched.holds(phrase.text):
             phrases.setdefault(_units(phrase.text), phrase)
-    chosen = sorted(phrases.values(), key=lambda phrase: (phrase.kind == "noun", phrase.start))[:most]
+    chosen = sorted(phrases.values(), key=lambda phrase: (phrase.kind == "noun", phrase.start))[:MOST]
     sentences = segmentation.sentences(text, language)
     items = []
     for phrase in sorted(chosen, key=lambda phrase: phrase.start):

@@ -386,9 +386,7 @@ def _is_in_vain(state: State, step: str) -> bool:
 
 def _do_step(state: State, step: str, plan: Plan, asker: Asker, turn: int) -> None:
     """Do a step of a question and record its result or failure, unless it is done or a step that it needs failed."""
-    if step in state.done:
-        return
-    if _is_in_vain(state, step):
+    if step in state.done or _is_in_vain(state, step):
         return
     before = state.usable[step], state.cached[step], state.unusable[step]
     try:
