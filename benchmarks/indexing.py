@@ -30,7 +30,7 @@ from ragviz.core.configuration import IndexConfig
 from ragviz.core.document import Document
 from ragviz.core.settings import Settings
 from ragviz.documents import corpora
-from ragviz.index import indexing
+from ragviz.index import embedded_chunks, indexing
 from ragviz.models import embedding, weights
 from ragviz.text import segmentation
 from ragviz.workspace import Workspace
@@ -72,7 +72,7 @@ def chunks_in(workspace: Workspace) -> list[str]:
     info = workspace.store.indexes.get("benchmark")
     cuts = workspace.store.indexes.cuts(info.build, info.documents)
     documents = workspace.store.documents.texts(info.corpus_id, list(cuts))
-    return [chunk.text for document in documents for chunk in indexing.chunks_of(document, cuts[document.id])]
+    return [chunk.text for document in documents for chunk in embedded_chunks.chunks_of(document, cuts[document.id])]
 
 
 def main() -> None:

@@ -14,7 +14,6 @@ from ragviz.core.fields import fields_of
 from ragviz.core.job import NewJob
 from ragviz.index import chunking, damage, indexing, prefixes
 from ragviz.index import preview as cutting
-from ragviz.index.chunking import CHUNKERS
 from ragviz.jobs import queue
 from ragviz.models import embedding, tokenizer, weights
 from ragviz.report import plots
@@ -51,10 +50,6 @@ def choices() -> tuple[str, dict[str, Any]]:
         offered={"embedder": embedders},
         more=("similarity", "query_prompt", "passage_prompt"),
     )
-    own = list(CHUNKERS[given["chunker"]].parameters.items())
-    own_fields = [replace(field, name=f"{given['chunker']}-{name}") for name, field in own]
-    drawn = form.draw(own_fields, {each.name: each.default for each in own_fields}, "own")
-    given["chunker_options"] = dict(zip([name for name, _ in own], drawn.values(), strict=True))
     if workspace.settings.elasticsearch_url is None:
         st.caption("Backend: local, exact search. Set ELASTICSEARCH_URL to build on Elasticsearch.")
     elif given["backend"] == "elasticsearch" and given["embedder"] != NO_EMBEDDER:

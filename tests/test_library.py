@@ -123,7 +123,6 @@ def test_errors_are_sentences_and_leave_nothing(tmp_path):
         (lambda: project.build_index("notes", "a", chunk_size=0), "Chunk size is from 1 to 100,000: 0 is not"),
         (lambda: project.build_index("notes", "a", chunk_size=9.5), "Chunk size must be a whole number: 9.5 is not"),
         (lambda: project.compare(["first", "second"]), "Give the runs one by one"),
-        (lambda: project.build_index("notes", "a", chunker_options={"most": 1}), "has no parameter 'most'"),
         (lambda: project.run("a", "b", "c"), "no index called 'a'"),
         (lambda: project.open_run("c"), "no run called 'c'"),
         (lambda: project.compare(), "0 run was given"),

@@ -22,7 +22,7 @@ def field_of(key: str) -> Field | None:
 
 
 def title(key: str) -> str:
-    """Return the name of a choice by its dotted key; options of a backend or chunker have their own names.
+    """Return the name of a choice by its dotted key; options of a backend have their own names.
 
     >>> title("index.chunk_size"), title("index.options.ef_construction"), title("of a later version")
     ('Chunk size (tokens)', 'Backend: ef construction', 'of a later version')
@@ -31,10 +31,8 @@ def title(key: str) -> str:
         return NAMED[key]
     if (field := field_of(key)) is not None:
         return field.label
-    for group, name in (("index.options.", "Backend"), ("index.chunker_options.", "Chunker")):
-        if key.startswith(group):
-            return f"{name}: {key.removeprefix(group).replace('_', ' ')}"
-    return key
+    group = "index.options."
+    return f"Backend: {key.removeprefix(group).replace('_', ' ')}" if key.startswith(group) else key
 
 
 def used(key: str, config: Mapping[str, Any]) -> bool:

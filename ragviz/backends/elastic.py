@@ -82,9 +82,7 @@ class ElasticIndex:
     def check(self, expected: int, content: str = "") -> None:
         """Do nothing when `expected` chunks are published with the digest `content` ("": not compared), unchanged.
 
-        The server numbers all operations on an index: none may follow the last one of the build. (Indices of earlier
-        versions did not store that number.)
-
+        The server numbers all operations on an index: none may follow the last one of the build.
 
         Raises:
             DamagedIndex: nothing is published, it cannot be searched, is another content, or was written to.
@@ -253,15 +251,12 @@ class ElasticIndex:
         ((concrete, mappings), *others) = holders.items()
         if others or not concrete.startswith(f"{self.alias}."):
             raise DamagedIndex(self.name, f"its name on the server leads to {', '.join(map(repr, holders))}")
-        self._require_fitting(mappings)
-        return concrete, mappings
-
-    def _require_fitting(self, mappings: Body) -> None:
         if mappings.get("_meta", {}).get("ragviz", {}).get("format") != FORMAT:
             raise DamagedIndex(self.name, "it was not built by this version of ragviz")
         similarity = mappings.get("properties", {}).get("vector", {}).get("similarity", self.similarity)
         if similarity != self.similarity:
             raise DamagedIndex(self.name, f"it was built for {similarity}, not {self.similarity}")
+        return concrete, mappings
 
     def _read(self, call: Callable[[Elasticsearch], T]) -> T:
         """Request something that may not exist: 404 is a reply."""
@@ -280,7 +275,8 @@ class ElasticIndex:
             pool.shutdown(cancel_futures=True)
 
     def _search_batch(self, bodies: Sequence[Body], depth: int, similarity: str | None) -> list[Ranking]:
-        operations = [elastic_requests.search_operation(body) for body in bodies]
+        whole = elastic_requests.line({"allow_partial_search_results": False})  # those of some shards are an error
+        operations = [whole + elastic_requests.line(body) for body in bodies]
         # 404: the index behind the alias was replaced and deleted while the search ran.
         replies = self.server.ask_each(operations, self._search, RETRY_STATUS | {404})
         return [elastic_requests.ranking(reply, depth, similarity) for reply in replies]
@@ -344,7 +340,7 @@ class ElasticWriter:
         """Remove chunks; unknown ids are ignored."""
         for begin in range(0, len(chunk_ids), 10 * BATCH_CHUNKS):
             ids = chunk_ids[begin : begin + 10 * BATCH_CHUNKS]
-            self._send(ids, elastic_requests.delete_operations(ids))
+            self._send(ids, [elastic_requests.line({"delete": {"_id": chunk_id}}) for chunk_id in ids])
 
     def publish(self, expected: int, content: str = "") -> None:
         """Check the number of chunks, move the alias to the content in one step, and delete the old content.
@@ -404,7 +400,7 @@ class ElasticWriter:
         index.delete([filled])
         expunge: Body = {"index": self._concrete, "only_expunge_deletes": True, "wait_for_completion": False}
         for pause in EXPUNGE_SECONDS:
-            while self._merging():
+            while self._stats("merges")["current"]:
                 time.sleep(pause)
             if not (deleted := self._deleted()):
                 return
@@ -419,9 +415,6 @@ class ElasticWriter:
         """Return the number of deleted chunks (and tombstones) that the segments still hold."""
         self._index.server.ask(lambda client: client.indices.refresh(index=self._concrete))
         return int(self._stats("docs")["deleted"])
-
-    def _merging(self) -> bool:
-        return bool(self._stats("merges")["current"])
 
     def _stats(self, part: str) -> Body:
         reply = self._index.server.ask(lambda client: client.indices.stats(index=self._concrete))

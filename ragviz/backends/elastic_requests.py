@@ -250,16 +250,6 @@ def add_operations(chunks: Sequence[Chunk], vectors: Vectors) -> list[bytes]:
     return [line({"index": {"_id": chunk.id}}) + line(chunk_source(chunk, row)) for chunk, row in pairs]
 
 
-def delete_operations(chunk_ids: Iterable[str]) -> list[bytes]:
-    """Return the operations of a bulk request that remove chunks."""
-    return [line({"delete": {"_id": chunk_id}}) for chunk_id in chunk_ids]
-
-
-def search_operation(body: Body) -> bytes:
-    """Return one search of a multi-search request; results of some shards only are an error instead."""
-    return line({"allow_partial_search_results": False}) + line(body)
-
-
 def switch_actions(alias: str, concrete: str, holders: Iterable[str]) -> list[Body]:
     """Return the actions that move the alias to a concrete index and end its building, in one step.
 

@@ -261,10 +261,7 @@ _compared: dict[Path, Stamp] = {}
 def write_checksums(folder: Path, parts: Iterable[str]) -> None:
     """Write the checksums of `parts` of `folder`, each a file or a folder of files, through to the disk."""
     sums = {name: _sum_of(folder / name) for part in parts for name in _files(folder, part)}
-    with (folder / CHECKSUMS).open("w", encoding="utf-8") as file:
-        json.dump(sums, file)
-        file.flush()
-        os.fsync(file.fileno())
+    save_text(folder / CHECKSUMS, json.dumps(sums))
 
 
 def compare_checksums(folder: Path) -> None:

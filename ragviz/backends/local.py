@@ -155,17 +155,15 @@ class LocalIndex:
             if generation is not None and generation.name == name:
                 return generation
             try:
-                self._open = self._fitting(generations.open_generation(self.folder / name))
+                self._open = generations.open_generation(self.folder / name)
             except DAMAGE as error:
                 if self.live_name() == name:  # otherwise it was replaced while being opened: open the new one
                     raise DamagedIndex(self.name, str(error)) from error
+            else:
+                if self._open.similarity != self.similarity:
+                    raise DamagedIndex(self.name, f"it was built for {self._open.similarity}, not {self.similarity}")
         self._open = None
         return None
-
-    def _fitting(self, generation: Generation) -> Generation:
-        if generation.similarity != self.similarity:
-            raise DamagedIndex(self.name, f"it was built for {generation.similarity}, not {self.similarity}")
-        return generation
 
 
 def hold(index: LocalIndex, place: Path) -> str | None:
@@ -267,7 +265,8 @@ class LocalWriter:
             return
         with os_errors(self.index.name):
             self._write(kept, content)
-            self._check_count(self._count(), expected)
+            # Of ids, vectors and texts on the disk, which must agree.
+            self._check_count(len(generations.open_generation(self.folder).ids), expected)
             self._switch()
 
     def abandon(self) -> None:
@@ -320,10 +319,6 @@ class LocalWriter:
             bm25.append(start, words)
         rows.close()
         bm25.close()
-
-    def _count(self) -> int:
-        """Return the number of chunks on the disk: of ids, vectors and texts, which must agree."""
-        return len(generations.open_generation(self.folder).ids)
 
     def _switch(self) -> None:
         """Point the index at this generation, and delete the previous one."""

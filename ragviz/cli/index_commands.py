@@ -69,7 +69,7 @@ def _value(value: object) -> str:
 
 
 @index_app.command("preview", cls=options.DeclaredCommand)
-@options.declared(IndexConfig, only=("chunker", "chunk_size", "overlap", "chunker_options", "embedder"))
+@options.declared(IndexConfig, only=("chunker", "chunk_size", "overlap", "embedder"))
 def index_preview(
     corpus: Annotated[str, typer.Argument()],
     choices: Mapping[str, Any],

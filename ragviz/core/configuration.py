@@ -31,7 +31,7 @@ class IndexConfig:
     """The configuration of an index of a corpus.
 
     `embedder` is "" for an index without vectors, which BM25 alone can search. `options` are the backend's own (type,
-    m, ef_construction …), `chunker_options` the chunker's, by parameter.
+    m, ef_construction …).
     """
 
     chunker: str = choice("tokens", "Chunker", "How documents are cut.", choices="index.chunking:CHUNKERS")
@@ -53,7 +53,6 @@ class IndexConfig:
         examples=(0, 20, 50),
         named=lambda tokens: f"overlap {tokens}",
     )
-    chunker_options: Mapping[str, float] = choice({}, "Options of the chunker", swept=False)
     prefix: str = choice(
         "none",
         "Prefix",

@@ -102,16 +102,12 @@ def _tokens(page: str) -> Iterator[tuple[str, str, str]]:
             yield end, name, rest
             place = tag.end()
             if name in _RAW and not end and not rest.endswith("/"):
-                place = _end_of_raw(page, place, name)
+                match = re.compile(f"</{name}", re.IGNORECASE).search(page, place)
+                place = match.start() if match else len(page)
         else:
             yield "", "", "<"
             place = at + 1
     yield "", "", page[place:]
-
-
-def _end_of_raw(page: str, place: int, name: str) -> int:
-    match = re.compile(f"</{name}", re.IGNORECASE).search(page, place)
-    return match.start() if match else len(page)
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:
@@ -298,8 +294,10 @@ class _Reader:
         else:
             text = _AROUND_BREAK.sub("\n", text).strip().removesuffix(_PERMALINK).rstrip()
         if text:
-            quote = "" if self._rows and self._rows[-1] else "> " * min(self._quotes, 8)  # a cell is one line
-            self._put(quote + (self._prefix + text).replace("\n", "\n" + quote))
+            cells = self._rows[-1] if self._rows else []
+            quote = "" if cells else "> " * min(self._quotes, 8)  # a cell is one line
+            blocks = cells[-1].blocks if cells else self._blocks  # a caption stands in no cell
+            blocks.append(quote + (self._prefix + text).replace("\n", "\n" + quote))
             self._prefix = ""
 
     def _end_table(self, layout: bool = False) -> None:
@@ -312,13 +310,6 @@ class _Reader:
             self._blocks += [block for row in rows for cell in row for block in cell.blocks]
         elif text := table(_with_titles(rows, _grid(rows)) if self._marks_titles else _grid(rows)):
             self._blocks.append(text)
-
-    def _put(self, block: str) -> None:
-        """Add a block to the open cell, or to the page when there is none (as for a caption)."""
-        if self._rows and self._rows[-1]:
-            self._rows[-1][-1].blocks.append(block)
-        else:
-            self._blocks.append(block)
 
 
 def _hidden(attributes: str) -> bool:

@@ -11,7 +11,7 @@ from ragviz.core.question import QuestionType
 from ragviz.generation.plan import STRUCTURAL, Outline
 from ragviz.generation.sections import section_at, sections
 from ragviz.generation.structure import structure
-from ragviz.index import indexing
+from ragviz.index.embedded_chunks import chunks_of
 from ragviz.retrieval import gold
 from ragviz.workspace import Workspace
 
@@ -26,7 +26,7 @@ class IndexedDocuments:
             document.id: document for document in workspace.store.documents.texts(info.corpus_id, list(cuts))
         }
         self.sections = cache(lambda document_id: sections(self.by_id[document_id]))
-        self.chunks = cache(lambda document_id: indexing.chunks_of(self.by_id[document_id], cuts[document_id]))
+        self.chunks = cache(lambda document_id: [*chunks_of(self.by_id[document_id], cuts[document_id])])
         self.places_of = cache(self._places)
 
     def section_of(self, document_id: str, start: int) -> str:

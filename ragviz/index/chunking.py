@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import chain, pairwise
 from typing import Any
@@ -23,7 +23,7 @@ from typing import Any
 from ragviz.core.configuration import IndexConfig
 from ragviz.core.document import Chunk, Document
 from ragviz.core.errors import UsageError
-from ragviz.core.fields import Field, fields_of
+from ragviz.core.fields import fields_of
 from ragviz.index import packing
 from ragviz.index.headings import Sections, verbatim
 from ragviz.index.packing import Range, Tokenizer, Tokens
@@ -37,34 +37,11 @@ Sentences = Callable[[str, str], Iterable[Range]]
 class Chunker:
     """One way to cut documents.
 
-    `cut` yields ranges of the document, not yet trimmed, in order, that together hold every character. `parameters` are
-    its own, by the names under which they are in `IndexConfig.chunker_options`.
+    `cut` yields ranges of the document, not yet trimmed, in order, that together hold every character.
     """
 
     explanation: str
     cut: Callable[[Document, IndexConfig, Tokens, Sentences | None], Iterator[Range]]
-    parameters: Mapping[str, Field] = field(default_factory=dict)
-
-    def value(self, config: IndexConfig, name: str) -> float:
-        """Return a parameter as `config` has it, else its default."""
-        return config.chunker_options.get(name, self.parameters[name].default)
-
-    def without_defaults(self, options: Mapping[str, float]) -> dict[str, float]:
-        """Return the options that differ from the defaults: the same choices are then the same configuration."""
-        return {name: value for name, value in options.items() if value != self.parameters[name].default}
-
-    def check(self, config: IndexConfig) -> None:
-        """Do nothing when the chunker's own parameters in `config` can be used.
-
-        Raises:
-            UsageError: it has no such parameter, or a value that cannot be used.
-
-        """
-        for name, value in config.chunker_options.items():
-            if name not in self.parameters:
-                known = f"its parameters are {', '.join(self.parameters)}" if self.parameters else "it has none"
-                raise UsageError(f"The chunker '{config.chunker}' has no parameter '{name}': {known}.")
-            replace(self.parameters[name], name=name).checked(value)
 
 
 PART = 2**18
@@ -320,8 +297,7 @@ def check(config: IndexConfig) -> None:
     """Raise UsageError for a chunking configuration that cannot be used.
 
     Raises:
-        UsageError: an unknown chunker or parameter of it, a size below 1, an overlap below 0 or not below the size, an
-            unknown prefix.
+        UsageError: an unknown chunker or prefix, a size below 1, an overlap below 0 or not below the size.
 
     """
     for name in ("chunker", "chunk_size", "overlap", "prefix"):
@@ -330,23 +306,19 @@ def check(config: IndexConfig) -> None:
         most = config.chunk_size - 1
         wrong = f"An overlap of {config.overlap} tokens does not fit a chunk size of {config.chunk_size}"
         raise UsageError(f"{wrong}: give 0 to {most}, or larger chunks.")
-    CHUNKERS[config.chunker].check(config)
 
 
 def in_words(config: Mapping[str, Any]) -> str:
-    """Return the chunker of an index's configuration in words, with its size and the parameters of its own.
+    """Return the chunker of an index's configuration in words, with its size.
 
     >>> in_words({"chunker": "tokens", "chunk_size": 200})
     'tokens 200'
-    >>> in_words({"chunker": "paragraphs", "chunk_size": 200, "chunker_options": {"most": 5}})
-    'paragraphs 200, most 5'
     >>> in_words({"chunker": "tokens", "chunk_size": 200, "prefix": "title"})
     'tokens 200, title before'
     """
-    own = "".join(f", {name} {value}" for name, value in config.get("chunker_options", {}).items())
     prefix = config.get("prefix", "none")
     before = "" if prefix == "none" else f", {prefix} before"
-    return f"{config['chunker']} {config['chunk_size']}{own}{before}"
+    return f"{config['chunker']} {config['chunk_size']}{before}"
 
 
 def page_at(document: Document, at: int) -> int | None:

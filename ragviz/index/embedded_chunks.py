@@ -7,8 +7,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 
+import numpy as np
+
 from ragviz.core.configuration import IndexConfig, IndexInfo
-from ragviz.core.document import Chunk
+from ragviz.core.document import Chunk, Document
 from ragviz.core.errors import ModelError, UsageError
 from ragviz.core.share import Share
 from ragviz.core.stopping import Progress
@@ -43,15 +45,8 @@ def embedded(
         raise ModelError(f"{place}: {error} Build with a smaller chunk size if it is too long.") from None
     count, seconds = embedder.embedded - count, embedder.seconds - seconds
     tokens = sum(chunk.tokens for chunk in chunks) * count / len(chunks)  # those of the chunks that were not cached
-    learnt = workspace.store.cache("rate")
-    stored_calls.learn(learnt, chunks_by(embedder.name), count, seconds)
-    stored_calls.learn(learnt, tokens_by(embedder.name), tokens, seconds)
+    stored_calls.learn(workspace.store.cache("rate"), tokens_by(embedder.name), tokens, seconds)
     return vectors
-
-
-def chunks_by(embedder: str) -> str:
-    """Return what the rate of embedding is called that is counted in chunks."""
-    return f"chunks by {embedder}"
 
 
 def tokens_by(embedder: str) -> str:
@@ -116,7 +111,8 @@ def _take(
     shares, total = workspace.store.shares, share.facts["total"]
 
     def work(body: bytes) -> int:
-        chunks = _chunks(workspace, info, body)
+        cuts = {document_id: np.array(rows, np.int32) for document_id, rows in json.loads(body).items()}
+        chunks = list(indexed(workspace, info, cuts))
         done, count = shares.reached(share), embedder.embedded
         embedded(workspace, info, embedder, chunks, lambda some: progress(done + some, total, "chunks", "Embedding"))
         return embedder.embedded - count
@@ -140,12 +136,12 @@ def _bodies(cuts: Mapping[str, Cuts]) -> Iterator[bytes]:
         yield json.dumps(body).encode()
 
 
-def _chunks(workspace: Workspace, info: IndexInfo, body: bytes) -> list[Chunk]:
-    cuts = json.loads(body)
-    return [
-        chunk
-        for document in workspace.store.documents.texts(info.corpus_id, list(cuts))
-        for chunk in prefixes.indexed(
-            document, (chunking.cut_out(document, *cut) for cut in cuts[document.id]), info.config.prefix
-        )
-    ]
+def indexed(workspace: Workspace, info: IndexInfo, cuts: Mapping[str, Cuts]) -> Iterator[Chunk]:
+    """Yield the chunks that the cuts of documents make, with the texts by which they are embedded and searched."""
+    for document in workspace.store.documents.texts(info.corpus_id, list(cuts)):
+        yield from prefixes.indexed(document, chunks_of(document, cuts[document.id]), info.config.prefix)
+
+
+def chunks_of(document: Document, cuts: Cuts) -> Iterator[Chunk]:
+    """Yield the chunks that the stored cuts of a document make."""
+    return (chunking.cut_out(document, *cut.tolist()) for cut in cuts)

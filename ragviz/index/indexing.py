@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, islice
@@ -18,7 +18,7 @@ from ragviz.core.errors import Deleted, UsageError
 from ragviz.core.stopping import Progress, silent
 from ragviz.index import chunking, prefixes
 from ragviz.index.damage import content_of, examined
-from ragviz.index.embedded_chunks import Ready, embedded, offered
+from ragviz.index.embedded_chunks import Ready, embedded, indexed, offered
 from ragviz.models.requests import Spending, dollars
 from ragviz.models.tokenizer import open_tokenizer, text_tokens_of
 from ragviz.models.vectors import Embedder
@@ -106,8 +106,6 @@ def build_index(
 
     """
     check_build(workspace, corpus, name, config)
-    own = chunking.CHUNKERS[config.chunker].without_defaults(config.chunker_options)
-    config = replace(config, chunker_options=own)
     store = workspace.store
     existing = store.indexes.find(name)
     info = existing or store.indexes.add(corpus.id, name, config)
@@ -250,12 +248,7 @@ def add(
 
     `ready` is called with the number of chunks that are needed next.
     """
-    total, done = _count(cuts), 0
-    chunks = (
-        chunk
-        for document in workspace.store.documents.texts(info.corpus_id, list(cuts))
-        for chunk in prefixes.indexed(document, _each_chunk(document, cuts[document.id]), info.config.prefix)
-    )
+    total, done, chunks = _count(cuts), 0, indexed(workspace, info, cuts)
 
     def report(before: int, embedded: int) -> None:
         progress(before + embedded, total, "chunks", "Embedding" if embedder else "Adding")
@@ -275,30 +268,18 @@ def _count(cuts: Mapping[str, Cuts]) -> int:
     return sum(map(len, cuts.values()))
 
 
-def chunks_of(document: Document, cuts: Cuts) -> list[Chunk]:
-    """Return the chunks that the cuts of a document make."""
-    return list(_each_chunk(document, cuts))
-
-
-def _each_chunk(document: Document, cuts: Cuts) -> Iterator[Chunk]:
-    return (chunking.cut_out(document, *cut.tolist()) for cut in cuts)
-
-
 def chunk_ids(document_id: str, cuts: Cuts) -> list[str]:
     """Return the ids of the chunks of a document, in order."""
     return [Chunk.make_id(document_id, start, end) for start, end, _ in cuts.tolist()]
 
 
-def over_limit(cuts: Iterable[Cuts], limit: int | None) -> int:
-    """Count the chunks that are longer than the embedder reads (`limit` tokens, its special ones left aside)."""
-    return 0 if limit is None else int(sum((c[:, 2] > limit).sum() for c in cuts))
-
-
 def _over_limit(workspace: Workspace, info: IndexInfo, cuts: Mapping[str, Cuts]) -> int:
     """Count the chunks of an index that are longer than its embedder reads, with what is put before them."""
     limit, prefix = text_tokens_of(info.config.embedder), info.config.prefix
-    if limit is None or prefix == prefixes.NONE:
-        return over_limit(cuts.values(), limit)
+    if limit is None:
+        return 0
+    if prefix == prefixes.NONE:
+        return int(sum((rows[:, 2] > limit).sum() for rows in cuts.values()))
     tokenizer, longer = open_tokenizer(info.config.embedder), 0
     most = 4 * prefixes.LONGEST  # tokens of a prefix: no tokenizer makes more of its characters
     near = [d for d, rows in cuts.items() if (rows[:, 2] > limit - most).any()]

@@ -13,7 +13,7 @@ import zlib
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import astuple, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -154,7 +154,8 @@ class ModelClient:
                 current().pause(0)
                 return self.ask(request)  # the other thread was stopped, not this one
         try:
-            completion = self._cached(key, request) or self._pay(key, request)
+            entry = self._cache.get_many([key]).get(key) if self._cache else None
+            completion = (self._restored(entry, request) if entry else None) or self._pay(key, request)
             future.set_result(completion)
         except BaseException as error:
             future.set_exception(error)
@@ -323,10 +324,6 @@ class ModelClient:
         edition = [str(request.edition)] if request.edition else []
         return digest("completion", self.base_url, self.model, json.dumps(content, sort_keys=True), *edition, length=32)
 
-    def _cached(self, key: str, request: Request[Reply]) -> Completion[Reply] | None:
-        entry = self._cache.get_many([key]).get(key) if self._cache else None
-        return None if entry is None else self._restored(entry, request)
-
     def _restored(self, entry: bytes, request: Request[Reply]) -> Completion[Reply] | None:
         text, *spent = json.loads(zlib.decompress(entry))
         try:
@@ -340,7 +337,8 @@ class ModelClient:
         def attempt(complaint: str) -> tuple[str, Reply | None]:
             nonlocal spent, useless, room
             messages = self._in_other_words(request, request.number + useless, complaint)
-            response, paid = self._send(messages, requests.with_room(request, room))
+            bound = request.max_tokens * room if request.max_tokens else None
+            response, paid = self._send(messages, replace(request, max_tokens=bound))
             spent += paid
             try:
                 text = replies.text(response, whole=request.reply is not None)
@@ -439,11 +437,14 @@ class ModelClient:
         import openai
 
         body = self._body(messages, request, mode, without | self._refused)
+        # All that a model reads: the messages, and the form of the reply.
+        texts = [message["content"] for message in body["messages"]] + [str(body.get("response_format", ""))]
+        most = self.price(_most_tokens(texts), request.max_tokens or UNBOUND)
         try:
-            with self._reserved(request, body) as record_cost:
+            with _reserved(request.spending, self.model, most) as record_cost:
                 started = time.monotonic()
                 response = self._sent("/chat/completions", body)
-                paid = self._account(self.model, response, started, _texts(body), request.max_tokens)
+                paid = self._account(self.model, response, started, texts, request.max_tokens)
                 record_cost(paid.paid)
         except openai.APIStatusError as error:
             parts = refusals.parts_refused(error) if refusals.format_refused(error) else set()
@@ -483,13 +484,6 @@ class ModelClient:
             raise openai.APITimeoutError(request=error.request) from None
         except TimeoutError:
             raise openai.APITimeoutError(request=None) from None  # type: ignore[arg-type]  # nobody reads it
-
-    def _reserved(
-        self, request: Request[Any], body: Mapping[str, Any]
-    ) -> AbstractContextManager[Callable[[Paid | None], None]]:
-        """Reserve the most that a call may cost while it is in flight."""
-        most = self.price(_most_tokens(_texts(body)), request.max_tokens or UNBOUND)
-        return _reserved(request.spending, self.model, most)
 
     def _body(
         self, messages: Sequence[Message], request: Request[Any], mode: Mode, without: Collection[str]
@@ -648,11 +642,6 @@ def _reserved(spending: Spending | None, model: str, most: float | None) -> Iter
             if refusals.unpaid(error):
                 record_cost(None)
             raise
-
-
-def _texts(body: Mapping[str, Any]) -> list[str]:
-    """Return all that a model reads of a request: its messages, and the form of the reply."""
-    return [message["content"] for message in body["messages"]] + [str(body.get("response_format", ""))]
 
 
 def _parts_of(body: Mapping[str, Any]) -> set[str]:

@@ -138,7 +138,10 @@ class _Embedder:
         except ModelError as error:
             error.place = None if error.place is None else missing[error.place]
             raise
-        _copy_repeated(keys, vectors)
+        first: dict[str, int] = {}
+        for row, key in enumerate(keys):
+            if first.setdefault(key, row) != row:
+                vectors[row] = vectors[first[key]]
         return vectors
 
     def _key(self, text: str, kind: Kind) -> str:
@@ -163,13 +166,6 @@ class _Embedder:
     def _keep(self, items: Mapping[str, bytes]) -> None:
         if self._cache is not None:
             self._cache.put_many(items)
-
-
-def _copy_repeated(keys: list[str], vectors: Vectors) -> None:
-    first: dict[str, int] = {}
-    for row, key in enumerate(keys):
-        if first.setdefault(key, row) != row:
-            vectors[row] = vectors[first[key]]
 
 
 def _checked(vectors: Vectors, embedder: Embedder, places: Sequence[int]) -> Vectors:

@@ -368,8 +368,3 @@ def without_system(messages: Sequence[Message]) -> list[Message]:
             merged.append({**message, "content": before + message["content"]})
             before = ""
     return merged
-
-
-def with_room(request: Request[Reply], room: int) -> Request[Reply]:
-    """Return the request with `room` times as many tokens for its reply."""
-    return replace(request, max_tokens=room * request.max_tokens) if request.max_tokens else request

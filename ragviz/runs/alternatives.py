@@ -227,9 +227,7 @@ def planned(config: IndexConfig) -> list[tuple[rescuing.ChangeKind, str, IndexCo
     size = config.chunk_size
     sizes = [other for other in (size // 2, 2 * size) if SMALLEST <= other <= LARGEST]
     cuts = [replace(config, chunk_size=other, overlap=config.overlap * other // size) for other in sizes]
-    cuts += [
-        replace(config, chunker=name, chunker_options={}) for name in chunking.CHUNKERS if name != config.chunker
-    ]  # fmt: skip
+    cuts += [replace(config, chunker=name) for name in chunking.CHUNKERS if name != config.chunker]
     found: list[tuple[rescuing.ChangeKind, str, IndexConfig]]
     found = [("chunking", f"{cut.chunker} {cut.chunk_size}", cut) for cut in cuts]
     others = [name for name in prefixes.PREFIXES if name != config.prefix]

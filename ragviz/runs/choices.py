@@ -31,16 +31,13 @@ from ragviz.targets.target import Target
 from ragviz.targets.targets import TARGETS, check_models
 from ragviz.workspace import Workspace
 
-OWN_OPTIONS = {"chunker_options": "chunker", "options": "backend"}
-"""Options of an index → the choice whose own they are."""
-
 
 def index_config(workspace: Workspace, given: Mapping[str, Any], built: IndexConfig | None = None) -> IndexConfig:
     """Return the configuration of an index of which `given` is said.
 
     What is not said is as in an index that is `built`, else the declared default, or the embedder and backend that are
-    configured. Options of the chunker and of the backend stay as long as these do. A backend may have its kind of index
-    behind a colon ("elasticsearch:flat"); the embedder "none" is none.
+    configured. Options of the backend stay as long as it does. A backend may have its kind of index behind a colon
+    ("elasticsearch:flat"); the embedder "none" is none.
 
     Raises:
         UsageError: there is no such choice; a value has the wrong type, or is out of range.
@@ -54,9 +51,8 @@ def index_config(workspace: Workspace, given: Mapping[str, Any], built: IndexCon
     if "backend" in values:
         values["backend"], _, kind = values["backend"].partition(":")
         values["options"] = ({"type": kind} if kind else {}) | dict(values.get("options", {}))
-    for options, choice in OWN_OPTIONS.items():
-        same = values.get(choice, getattr(config, choice)) == getattr(config, choice)
-        values[options] = {**(getattr(config, options) if same else {}), **values.get(options, {})}
+    same = values.get("backend", config.backend) == config.backend
+    values["options"] = {**(config.options if same else {}), **values.get("options", {})}
     return replace(config, **values)
 
 

@@ -9,7 +9,6 @@ import re
 import shutil
 import sqlite3
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -140,13 +139,6 @@ def before_upgrade(engine: Engine, home: Path | None, old: str, new: str) -> Pat
     finally:
         partial.unlink(missing_ok=True)
     return copy
-
-
-def after_upgrade(copy: Path) -> None:
-    """Give the copy of a database that was upgraded a name of its own, and say where it is."""
-    kept = copy.with_name(f"{copy.stem}-{time.strftime('%Y%m%d-%H%M%S')}{copy.suffix}")
-    copy.rename(kept)
-    _log.warning(f"The database was upgraded. {kept} is a copy of it as it was: delete it when you need it no more.")
 
 
 def damage_of(file: Path) -> str:

@@ -61,10 +61,11 @@ def create_home(home: Path) -> None:
 
 def full(place: Path | None) -> StorageError:
     """Return the error for a full disk of `place`; None, as for an open file, means the home."""
-    where = f"{place} is full{_free(place)}" if place else "RAGVIZ_HOME is full"
+    usage = _usage(place) if place else None
+    free = "" if usage is None else f" ({usage / 2**20:,.1f} MB free)"
     return StorageError(
-        f"The disk that holds {where}: make room there, or set RAGVIZ_HOME to a folder on another disk, then try "
-        "again. What was finished is kept."
+        f"The disk that holds {place or 'RAGVIZ_HOME'} is full{free}: make room there, or set RAGVIZ_HOME to a folder "
+        "on another disk, then try again. What was finished is kept."
     )
 
 
@@ -109,11 +110,6 @@ again. What was finished is kept.
             "the limits of this user's files, then try again."
         )
     return None
-
-
-def _free(place: Path) -> str:
-    usage = _usage(place)
-    return "" if usage is None else f" ({usage / 2**20:,.1f} MB free)"
 
 
 def _usage(place: Path) -> int | None:
@@ -191,7 +187,7 @@ def _bounds(url: sa.URL) -> dict[str, Any]:
     The drivers of servers would wait for minutes to connect, and for hours for an answer.
     """
     server: dict[str, Any] = {"connect_timeout": CONNECTING, **GONE}
-    bounds = {"pysqlite": {"timeout": BUSY}, "psycopg": server, "psycopg2": server}.get(url.get_dialect().driver, {})
+    bounds = {"pysqlite": {"timeout": BUSY}, "psycopg": server}.get(url.get_dialect().driver, {})
     return {name: value for name, value in bounds.items() if name not in url.query}
 
 
@@ -453,7 +449,7 @@ def _damaged(file: Path, reason: str) -> StorageError:
 
 def _server_error(error: sa.exc.DBAPIError, engine: Engine) -> Exception:
     """Return the message for an error of a database server, inside `Undone` when the error is temporary."""
-    code = getattr(error.orig, "sqlstate", None) or getattr(error.orig, "pgcode", None)
+    code = getattr(error.orig, "sqlstate", None)
     if code == "53100":
         return StorageError(
             f"The disk of the database server {shown(engine)} is full: make room there, then try again. What was "

@@ -49,7 +49,8 @@ def examine(home: Path) -> None:
     if noted is None:
         _refuse_damaged(home, copies.damage_of(file))
         return
-    if _log_size(file) and noted["path"] != str(home):
+    log = file.with_name(f"{file.name}-wal")
+    if noted["path"] != str(home) and log.exists() and log.stat().st_size:
         raise StorageError(
             f"{home} is a copy of {noted['path']} that was made while that was used, or after its process was killed: "
             "its database may hold halves of changes. Make a backup of the original (`ragviz backup FILE`), and bring "
@@ -103,11 +104,6 @@ def _noted(home: Path) -> dict[str, Any] | None:
     except (OSError, ValueError):
         return None
     return noted if isinstance(noted, dict) and noted.keys() == {"path", "inode"} else None
-
-
-def _log_size(file: Path) -> int:
-    log = file.with_name(f"{file.name}-wal")
-    return log.stat().st_size if log.exists() else 0
 
 
 def _has_tables(file: Path) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
+import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, suppress
 from functools import partial
@@ -210,7 +211,9 @@ def upgrade(engine: Engine, home: Path | None = None) -> None:
         if connection.dialect.name == "postgresql" and not waking.exists(connection):
             waking.create(connection)
     if copy is not None:
-        copies.after_upgrade(copy)
+        kept = copy.with_name(f"{copy.stem}-{time.strftime('%Y%m%d-%H%M%S')}{copy.suffix}")
+        copy.rename(kept)
+        _log.warning(f"The database was upgraded. {kept} is a copy of it as it was: delete it when it is not needed.")
 
 
 def _revision_of(connection: Connection) -> str | None:

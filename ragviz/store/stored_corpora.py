@@ -12,11 +12,11 @@ from ragviz.core.configuration import IndexConfig, IndexInfo, IndexStatus
 from ragviz.core.digests import new_id
 from ragviz.core.document import Corpus
 from ragviz.core.errors import UsageError
-from ragviz.store import schema, stored_experiments, stored_questions, stored_runs
+from ragviz.store import schema
 from ragviz.store.database import repeated
 from ragviz.store.schema import Cuts, columns
 from ragviz.store.stored_documents import NO_FILES
-from ragviz.store.transactions import NamedRecords, count_change, drop_count, insert
+from ragviz.store.transactions import TABLES, Kind, NamedRecords, count_change, delete_record, insert
 
 
 class StoredCorpora(NamedRecords[Corpus]):
@@ -65,22 +65,17 @@ class StoredCorpora(NamedRecords[Corpus]):
         """
         with self._transactions.writing() as connection:
             count_change(connection, corpus_id)
-            connection.execute(
-                schema.corpora.delete().where(schema.corpora.c.id == corpus_id)
-            )  # first: nothing can be added to it from now on
-            for rows, delete in (
-                (schema.runs, stored_runs.delete_rows),
-                (schema.question_sets, stored_questions.delete_rows),
-                (schema.experiments, stored_experiments.delete_rows),
-            ):
-                for row in connection.execute(sa.select(rows.c.id).where(rows.c.corpus_id == corpus_id)).all():
-                    delete(connection, row.id)
-            for table in (schema.documents, schema.former_documents, schema.moves):
-                connection.execute(table.delete().where(table.c.corpus_id == corpus_id))
+            # First: nothing can be added to it from now on.
+            connection.execute(schema.corpora.delete().where(schema.corpora.c.id == corpus_id))
+            kinds: tuple[Kind, ...] = ("run", "questions", "experiment")
+            for kind in kinds:
+                table = TABLES[kind]
+                for row in connection.execute(sa.select(table.c.id).where(table.c.corpus_id == corpus_id)).all():
+                    delete_record(connection, kind, row.id)
+            delete_record(connection, "corpus", corpus_id)
             mine = schema.jobs.c.corpus_id == corpus_id
             job_ids = [*connection.execute(sa.select(schema.jobs.c.id).where(mine)).scalars()]
             connection.execute(schema.jobs.delete().where(mine))
-            drop_count(connection, corpus_id)
         return job_ids
 
 
@@ -120,14 +115,11 @@ class StoredIndexes(NamedRecords[IndexInfo]):
     @repeated
     def delete(self, index_id: str) -> None:
         """Delete an index's row and cuts; its runs stay, their rankings with them."""
-        table, mine = schema.indexes, schema.indexes.c.id == index_id
+        builds = sa.select(schema.indexes.c.build).where(schema.indexes.c.id == index_id)
         with self._transactions.writing() as connection:
-            count_change(connection, index_id)
-            build = connection.execute(sa.select(table.c.build).where(mine)).scalar()
-            connection.execute(schema.cuts.delete().where(schema.cuts.c.build == (build or "")))
-            connection.execute(schema.payments.delete().where(schema.payments.c.owner_id == index_id))
-            connection.execute(table.delete().where(mine))
-            drop_count(connection, index_id)
+            count_change(connection, index_id)  # waits for other writers of it
+            connection.execute(schema.cuts.delete().where(schema.cuts.c.build.in_(builds)))
+            delete_record(connection, "index", index_id)
 
     def cuts(self, build: str, documents: Sequence[str]) -> dict[str, Cuts]:
         """Return the cuts of a build, for the documents that have any."""

@@ -7,14 +7,14 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.engine import Connection, Row
+from sqlalchemy.engine import Row
 
 from ragviz.core.errors import UsageError
 from ragviz.core.experiment import Cell, Confirmation, Experiment
 from ragviz.store import schema
 from ragviz.store.database import repeated
 from ragviz.store.schema import columns, record
-from ragviz.store.transactions import NamedRecords, count_change, drop_count, insert, require, taken
+from ragviz.store.transactions import NamedRecords, count_change, insert, require, taken
 
 
 class StoredExperiments(NamedRecords[Experiment]):
@@ -92,23 +92,9 @@ class StoredExperiments(NamedRecords[Experiment]):
             first = table.update().where(table.c.id == experiment_id, table.c.confirmation.is_(None))
             return connection.execute(first.values(confirmation=confirmation)).rowcount == 1
 
-    @repeated
-    def delete(self, experiment_id: str) -> None:
-        """Delete an experiment with its cells; its indexes and runs stay."""
-        with self._transactions.writing() as connection:
-            delete_rows(connection, experiment_id)
-
 
 def _cell_rows(experiment_id: str, cells: Iterable[Cell], first: int = 0) -> list[dict[str, Any]]:
     return [
         columns(cell, schema.cells) | {"experiment_id": experiment_id, "number": number}
         for number, cell in enumerate(cells, first)
     ]
-
-
-def delete_rows(connection: Connection, experiment_id: str) -> None:
-    """Delete an experiment with its cells."""
-    count_change(connection, experiment_id)  # waits for other writers of it
-    connection.execute(schema.cells.delete().where(schema.cells.c.experiment_id == experiment_id))
-    connection.execute(schema.experiments.delete().where(schema.experiments.c.id == experiment_id))
-    drop_count(connection, experiment_id)

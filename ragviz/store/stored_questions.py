@@ -29,7 +29,6 @@ from ragviz.store.transactions import (
     Repository,
     batches,
     count_change,
-    drop_count,
     insert,
     plain_name,
     record_version,
@@ -261,13 +260,8 @@ class StoredSets(NamedRecords[QuestionSet]):
     def delete(self, set_id: str) -> None:
         """Delete a question set; its runs stay, with their copies of the questions."""
         for corpus_id in self._corpus_of(set_id):
-            self._delete(set_id)
+            super().delete(set_id)
             StoredEvidence(self._transactions).settle(corpus_id)
-
-    @repeated
-    def _delete(self, set_id: str) -> None:
-        with self._transactions.writing() as connection:
-            delete_rows(connection, set_id)
 
     @repeated
     def put_fact(self, set_id: str, name: str, value: Any, *, counted: bool = True) -> None:
@@ -314,17 +308,6 @@ def put_facts(connection: Connection, set_id: str, facts: Mapping[str, Any]) -> 
             connection.execute(table.delete().where(table.c.set_id == set_id, table.c.name == name))
         else:
             upsert(connection, table, [{"set_id": set_id, "name": name, "body": value}])
-
-
-def delete_rows(connection: Connection, set_id: str) -> None:
-    """Delete a question set with its questions."""
-    count_change(connection, set_id)  # waits for other writers of it
-    for table in (schema.questions, schema.set_facts, schema.set_versions, schema.question_changes):
-        connection.execute(table.delete().where(table.c.set_id == set_id))
-    connection.execute(schema.payments.delete().where(schema.payments.c.owner_id == set_id))
-    connection.execute(schema.mentions.delete().where(schema.mentions.c.owner_id == set_id))
-    connection.execute(schema.question_sets.delete().where(schema.question_sets.c.id == set_id))
-    drop_count(connection, set_id)
 
 
 UNDO = "undo:"

@@ -32,7 +32,7 @@ from ragviz.store.transactions import (
     batches,
     count_change,
     delete_of,
-    drop_count,
+    delete_record,
     insert,
     insert_missing,
     is_text,
@@ -102,22 +102,20 @@ class StoredRuns(NamedRecords[Run]):
         with self._transactions.changing(run_id, "run") as connection:
             connection.execute(self._update(run_id).values(status=status, finished=finished))
 
-    @repeated
     def note(self, run_id: str, **facts: Any) -> None:
         """Add facts that became known during a run to its provenance; its fingerprint stays."""
-        runs = schema.runs.c
-        with self._transactions.changing(run_id, "run") as connection:
-            known = connection.execute(sa.select(runs.provenance).where(runs.id == run_id)).scalar_one()
-            connection.execute(self._update(run_id).values(provenance=_in_order({**known, **facts})))
+        self._note(run_id, lambda _: facts)
 
-    @repeated
     def change_note(self, run_id: str, name: str, change: Callable[[Any], Any]) -> None:
         """Replace one fact of a run's provenance, {} where there is none yet: several machines may do so at once."""
+        self._note(run_id, lambda known: {name: change(known.get(name, {}))})
+
+    @repeated
+    def _note(self, run_id: str, facts_of: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> None:
         runs = schema.runs.c
         with self._transactions.changing(run_id, "run") as connection:
             known = connection.execute(sa.select(runs.provenance).where(runs.id == run_id)).scalar_one()
-            noted = _in_order({**known, name: change(known.get(name, {}))})
-            connection.execute(self._update(run_id).values(provenance=noted))
+            connection.execute(self._update(run_id).values(provenance=_in_order({**known, **facts_of(known)})))
 
     @repeated
     def configure(self, run_id: str, config: RunConfig, fingerprint: str) -> Run:
@@ -213,8 +211,16 @@ class StoredRuns(NamedRecords[Run]):
 
     @repeated
     def _delete(self, run_id: str) -> None:
+        runs, documents = schema.runs.c, schema.documents
         with self._transactions.writing() as connection:
-            delete_rows(connection, run_id)
+            count_change(connection, run_id)  # waits for other writers of it
+            run = connection.execute(sa.select(runs.corpus_id, runs.config).where(runs.id == run_id)).first()
+            if run is not None and not run.config.index:
+                places = map(Chunk.parse_id, chunk_ids(connection, run_id))
+                for batch in batches(sorted({place[0] for place in places if place})):
+                    mine = sa.and_(documents.c.corpus_id == run.corpus_id, documents.c.id.in_(batch))
+                    connection.execute(documents.delete().where(mine, documents.c.status == "passage"))
+            delete_record(connection, "run", run_id)
 
 
 def checked_tags(tags: Sequence[str]) -> list[str]:
@@ -248,26 +254,6 @@ def _keep_summary(connection: Connection, run_id: str) -> None:
     keep = "UPDATE summaries SET revision = revision + 1 WHERE run_id = :id AND revision = "
     keep += "(SELECT number - 1 FROM revisions WHERE owner_id = :id)"
     connection.execute(sa.text(keep), {"id": run_id})
-
-
-def delete_rows(connection: Connection, run_id: str) -> None:
-    """Delete a run with all its rows, and the passages of an imported one."""
-    count_change(connection, run_id)  # waits for other writers of it
-    runs, documents = schema.runs.c, schema.documents
-    run = connection.execute(sa.select(runs.corpus_id, runs.config).where(runs.id == run_id)).first()
-    if run is not None and not run.config.index:
-        places = map(Chunk.parse_id, chunk_ids(connection, run_id))
-        for batch in batches(sorted({place[0] for place in places if place})):
-            mine = sa.and_(documents.c.corpus_id == run.corpus_id, documents.c.id.in_(batch))
-            connection.execute(documents.delete().where(mine, documents.c.status == "passage"))
-    for table in (
-        schema.results, schema.run_chunks, schema.judgements, schema.scores, schema.summaries, schema.former_names,
-    ):  # fmt: skip
-        connection.execute(table.delete().where(table.c.run_id == run_id))
-    for table in (schema.payments, schema.mentions):
-        connection.execute(table.delete().where(table.c.owner_id == run_id))
-    connection.execute(schema.runs.delete().where(runs.id == run_id))
-    drop_count(connection, run_id)
 
 
 class StoredJudgements(Repository):

@@ -37,6 +37,22 @@ TABLES: dict[Kind, sa.Table] = {
     "experiment": schema.experiments,
     "target": schema.targets,
 }
+OWNED: dict[Kind, Sequence[sa.ColumnElement[str]]] = {
+    "corpus": [table.c.corpus_id for table in (schema.documents, schema.former_documents, schema.moves)],
+    "index": [schema.payments.c.owner_id],
+    "questions": [
+        *(t.c.set_id for t in (schema.questions, schema.set_facts, schema.set_versions, schema.question_changes)),
+        *(table.c.owner_id for table in (schema.payments, schema.mentions)),
+    ],
+    "run": [
+        *(t.c.run_id for t in (schema.results, schema.run_chunks, schema.judgements, schema.scores, schema.summaries)),
+        schema.former_names.c.run_id,
+        *(table.c.owner_id for table in (schema.payments, schema.mentions)),
+    ],
+    "experiment": [schema.cells.c.experiment_id],
+    "target": [],
+}
+"""The columns that name the owner of a row: what is deleted with it."""
 BATCH = 500  # keys in one IN (…): well below SQLite's limit of variables
 
 
@@ -203,9 +219,11 @@ def count_change(connection: Connection, owner_id: str) -> None:
     connection.execute(sa.text(count), {"id": owner_id})
 
 
-def drop_count(connection: Connection, owner_id: str) -> None:
-    """Delete the count of changes of a deleted owner; its id is never reused."""
-    connection.execute(schema.revisions.delete().where(schema.revisions.c.owner_id == owner_id))
+def delete_record(connection: Connection, kind: Kind, owner_id: str) -> None:
+    """Delete a record with the rows that it owns, and its count of changes; its id is never reused."""
+    count_change(connection, owner_id)  # waits for other writers of it
+    for column in (TABLES[kind].c.id, *OWNED[kind], schema.revisions.c.owner_id):
+        connection.execute(sa.delete(column.table).where(column == owner_id))
 
 
 def inserted(dialect: str, table: sa.Table) -> Any:
@@ -343,6 +361,12 @@ class NamedRecords(Repository, Generic[R]):
                 connection.execute(self._table.insert().values(**row))
         except sa.exc.IntegrityError:
             raise taken(self.kind, row["name"]) from None
+
+    @repeated
+    def delete(self, owner_id: str) -> None:
+        """Delete a record with the rows that it owns; what was made with it stays."""
+        with self._transactions.writing() as connection:
+            delete_record(connection, self.kind, owner_id)
 
     def _corpus_of(self, owner_id: str) -> list[str]:
         """Return the id of the corpus of a record; [] when there is none with this id."""

@@ -247,17 +247,13 @@ def claimed(
         inside = html.escape(visible(text[each.start : each.end]))
         begins = {"begins"} if each.stance else set()
         parts.append(f"{_mark(classes | begins)}{inside}</mark>" if classes else inside)
-        parts += [
-            _numbered_claim(number, *verdicts.get(verdict or "", ("", "not judged"))) for number, verdict in each.claims
-        ]
+        for number, verdict in each.claims:
+            sign, words = verdicts.get(verdict or "", ("", "not judged"))
+            parts.append(f'<sup title="claim {number}: {html.escape(words)}">{number}{sign}</sup>')
         at = each.end
     parts.append(html.escape(visible(text[at:])))
     lang = f' lang="{html.escape(language)}"' if language else ""
     return f'<div class="rv-text" dir="auto"{lang}>{"".join(parts)}</div>'
-
-
-def _numbered_claim(number: int, sign: str, words: str) -> str:
-    return f'<sup title="claim {number}: {html.escape(words)}">{number}{sign}</sup>'
 
 
 def badges(entries: Sequence[tuple[str, str]]) -> str:

@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from itertools import islice
 
-from ragviz.text.normal_form import FIXED_BLANKS, Folding, folding
+from ragviz.text.normal_form import FIXED_BLANKS, folding
 
 _PIECES = re.compile(rf"(?P<number>\d{{1,3}}(?:[,'{FIXED_BLANKS} ]\d{{3}})+(?!\d)|\d+)|(?P<blank>\s+)|(?P<dash>-+)|.")
 
@@ -30,7 +30,7 @@ def places(quote: str, text: str, most: int | None = None) -> list[tuple[int, in
     for pattern in exact:
         if found := _spans(pattern, text, most):
             return found
-    whole = _folding(text)
+    whole = _last_folding(text)
     for pattern in folded:
         if found := _spans(pattern, whole.text, most):
             return [whole.source(*span) for span in found]
@@ -83,7 +83,4 @@ def _number(number: str) -> str:
     return r"[,'\s]?".join(groups)
 
 
-@lru_cache(maxsize=2)
-def _folding(text: str) -> Folding:
-    """Return the folding of a text; kept for the next quote of the text."""
-    return folding(text)
+_last_folding = lru_cache(maxsize=2)(folding)  # of a text, for the next quote of it

@@ -54,7 +54,9 @@ def each_sentence(text: str, language: str) -> Iterator[tuple[int, int]]:
     """Yield the offsets of `sentences` one by one: a list of them takes more memory than the text."""
     for start, end in _blocks(text):
         left = start
-        for right in chain(_sentence_ends(text, start, end, language), (end,)):
+        ends = _ENDS.finditer(text, start, end)
+        inside = (m.end() for m in ends if m.end() < end and _is_end(text, start, m, language))
+        for right in chain(inside, (end,)):
             piece = text[left:right]
             first = left + len(piece) - len(piece.lstrip())
             last = left + len(piece.rstrip())
@@ -94,13 +96,6 @@ def _continues(line: str, following: str) -> bool:
         return True
     wide = sum(unicodedata.east_asian_width(c) in "WF" for c in line)
     return len(line) + wide >= 50 and not _ENDS.fullmatch(line[-1])
-
-
-def _sentence_ends(text: str, start: int, end: int, language: str) -> Iterator[int]:
-    """Yield where sentences end inside text[start:end], after the closing marks."""
-    for match in _ENDS.finditer(text, start, end):
-        if match.end() < end and _is_end(text, start, match, language):
-            yield match.end()
 
 
 def _is_end(text: str, start: int, match: re.Match[str], language: str) -> bool:
