@@ -396,7 +396,6 @@ def questions_of_every_kind(draw):
         style=draw(st.sampled_from(get_args(QuestionStyle))),
         parts=tuple(draw(TEXTS) for _ in evidence) if draw(st.booleans()) else (),
         history=tuple(draw(st.lists(st.tuples(TEXTS, TEXTS), max_size=2))),
-        weight=draw(st.floats(1e-6, 1e6)),
         verified_by=draw(st.sampled_from(["", "rules", "gpt-4o"])),
     )
 

@@ -26,7 +26,6 @@ class Split:
 
 
 GeneratorName = Literal["extractive", "model"]
-"""Programs whose judged runs can be imported."""
 QuestionStatus = Literal["proposed", "accepted", "rejected", "quarantined"]
 """A quarantined question is kept out of runs until it is released; its reason names the check that it failed."""
 ASKED: tuple[QuestionStatus, ...] = ("proposed", "accepted")
@@ -59,8 +58,7 @@ class Question:
 
     `type` is what it asks for, `style` how it is put. `parts` are what each group of evidence says towards the answer,
     in the order of `evidence`, or empty. `history` are the earlier turns of a conversation, question and answer, the
-    oldest first. `weight`, above 0, is how often it is asked in proportion to others. `verified_by` is the model that
-    verified it, "" where nothing did.
+    oldest first. `verified_by` is the model that verified it, "" where nothing did.
     """
 
     id: str
@@ -78,7 +76,6 @@ class Question:
     style: QuestionStyle = ""
     parts: tuple[str, ...] = ()
     history: tuple[tuple[str, str], ...] = ()
-    weight: float = 1.0
     verified_by: str = ""
 
     @property

@@ -57,8 +57,8 @@ EDITED, DELETED = Edit(), Edit(action="deleted")
 class SetVersion:
     """A version of a question set: what made it of the one before, and how many `questions` that changed.
 
-    `undoes` is the number of the version that it takes back, `restores` that of the one it goes back to; None when it
-    does neither. One `by_system` followed from a change of documents: nobody takes it back. `key` is that of its edit.
+    `undoes` is the number of the version that it takes back, None when it takes back none. One `by_system` followed
+    from a change of documents: nobody takes it back.
     """
 
     number: int
@@ -68,8 +68,6 @@ class SetVersion:
     questions: int
     undoes: int | None = None
     by_system: bool = False
-    key: str = ""
-    restores: int | None = None
 
     @property
     def who(self) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 
@@ -14,9 +13,7 @@ from ragviz.core.question_set import Edit, QuestionSet
 from ragviz.core.stopping import Progress, silent
 from ragviz.health import log_clusters
 from ragviz.health.log_clusters import EMBEDDED, OpenCluster, Vectors
-from ragviz.questions import asked
 from ragviz.questions.asked import Log, normal
-from ragviz.questions.formats.input_file import InputFile
 from ragviz.retrieval import search
 from ragviz.store.schema import decoded
 from ragviz.text.counts import counted
@@ -150,30 +147,9 @@ def _notes(log: Log, clusters: Sequence[OpenCluster], vectors: Vectors) -> Itera
         yield f"The {EMBEDDED:,} clusters that were asked most are compared in full, the others by words only."
 
 
-def read_into(
-    workspace: Workspace,
-    question_set: QuestionSet,
-    file: InputFile,
-    index: IndexInfo | None = None,
-    *,
-    progress: Progress = silent,
-) -> Demand:
-    """Read a log, examine it, and keep what it says with the set.
-
-    Raises:
-        InputError, UsageError, SearchError: as `asked.read_log` and `examine`; nothing is stored then.
-
-    """
-    log = asked.read_log(file, workspace.settings.keys, progress)
-    demand = examine(workspace, question_set, log, file.name, time.time(), index, progress)
-    progress(0, None, "texts", "Storing")
-    store(workspace, question_set, demand)
-    return demand
-
-
-def store(workspace: Workspace, question_set: QuestionSet, demand: Demand | None) -> None:
-    """Keep what people ask with their set, in place of an earlier log; None removes it."""
-    workspace.store.sets.put_fact(question_set.id, FACT, asdict(demand) if demand else None)
+def store(workspace: Workspace, question_set: QuestionSet, demand: Demand) -> None:
+    """Keep what people ask with their set, in place of an earlier log."""
+    workspace.store.sets.put_fact(question_set.id, FACT, asdict(demand))
 
 
 def stored(workspace: Workspace, question_set: QuestionSet) -> Demand | None:

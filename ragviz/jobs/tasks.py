@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -30,9 +31,8 @@ class Kind:
     makes, and the argument that names it: two jobs never make the same at once.
 
     `kept` says what is left of one that was stopped: a sentence, or by unit of progress what became of the units that
-    are done. `pauses` holds where nothing is done twice when it is resumed. `cancelled` is called for one that is
-    cancelled before it began, and `done` at its end; `made_before` returns the result of one that was killed between
-    the end of its work and its own. `page` is where its choices are.
+    are done. `cancelled` is called for one that is cancelled before it began, and `done` at its end; `made_before`
+    returns the result of one that was killed between the end of its work and its own. `page` is where its choices are.
 
     `memory` (MB) and `cores` are what it needs, so that no more run at once than the machine has room for; one without
     a core reads files, without a model. `queue` names the workers that may do it on other machines, "" where it reads
@@ -46,7 +46,6 @@ class Kind:
     always: tuple[tuple[Noun, str], ...] = ()
     makes: tuple[Literal["index", "run", "experiment"], str] | None = None
     kept: str | Mapping[str, str] = ""
-    pauses: bool = False
     resumes_cancelled: bool = True
     cancelled: Callable[[Workspace, Job], None] | None = None
     done: Callable[[Workspace, Job], None] | None = None
@@ -170,14 +169,19 @@ def _generate(workspace: Workspace, arguments: Mapping[str, Any], progress: Prog
     return asdict(pipeline.generate_questions(workspace, **arguments, progress=progress))
 
 
+def _uploaded(arguments: Mapping[str, Any]) -> list[tuple[str, Path]]:
+    """Return name and path of the files to import."""
+    files = [(name, Path(path)) for name, path in arguments["files"]]
+    if any(not path.exists() for _, path in files):
+        raise UsageError("The files to import are gone: uploads are kept for a day. Import them again.")
+    return files
+
+
 def _import(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     from ragviz.questions import exchange
     from ragviz.questions.formats import input_file
 
-    named = [(name, Path(path)) for name, path in arguments["files"]]
-    if any(not path.exists() for _, path in named):
-        raise UsageError("The files to import are gone: uploads are kept for a day. Import them again.")
-    brought = input_file.from_paths(named)
+    brought = input_file.from_paths(_uploaded(arguments))
     corpus, choices = workspace.store.corpora.get(arguments["corpus"]), exchange.choices_of(arguments)
     outcome = exchange.import_files(
         workspace, corpus, brought, arguments["name"], arguments["format"], choices, progress
@@ -189,11 +193,9 @@ def _import_run(workspace: Workspace, arguments: Mapping[str, Any], progress: Pr
     from ragviz.runs import imports
     from ragviz.targets import logged_file
 
-    [(name, path)] = arguments["files"]
-    if not Path(path).exists():
-        raise UsageError(f"The file '{name}' is gone: uploads are kept for a day. Import it again.")
+    [(name, path)] = _uploaded(arguments)
     progress(0, None, "items", "Reading the file")
-    reading = logged_file.read(Path(path).read_bytes(), name, arguments["format"], arguments["roles"])
+    reading = logged_file.read(path.read_bytes(), name, arguments["format"], arguments["roles"])
     questions = arguments["questions"]
     question_set = workspace.store.sets.get(questions) if questions else None
     corpus = workspace.store.corpora.ensure(arguments["corpus"])
@@ -214,15 +216,16 @@ def _verify(workspace: Workspace, arguments: Mapping[str, Any], progress: Progre
 
 def _asked(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     from ragviz.health import demand
+    from ragviz.questions import asked
     from ragviz.questions.formats import input_file
 
-    [(name, path)] = arguments["files"]
-    if not Path(path).exists():
-        raise UsageError("The log is gone: uploads are kept for a day. Import it again.")
+    [file] = input_file.from_paths(_uploaded(arguments))
     question_set = workspace.store.sets.get(arguments["questions"])
     index = workspace.store.indexes.get(arguments["index"]) if arguments["index"] else None
-    [file] = input_file.from_paths([(name, Path(path))])
-    read = demand.read_into(workspace, question_set, file, index, progress=progress)
+    log = asked.read_log(file, workspace.settings.keys, progress)
+    read = demand.examine(workspace, question_set, log, file.name, time.time(), index, progress)
+    progress(0, None, "texts", "Storing")
+    demand.store(workspace, question_set, read)
     return {"questions": question_set.name, "texts": read.texts, "asked": read.asked, "clusters": len(read.clusters)}
 
 
@@ -417,7 +420,6 @@ KINDS: Mapping[str, Kind] = {
         works_on=(("index", "config.index"), ("questions", "config.questions"), ("run", "name")),
         makes=("run", "name"),
         kept={"questions": "questions are retrieved and kept."},
-        pauses=True,
         made_before=_made_before,
     ),
     "help-run": Kind(
@@ -433,7 +435,6 @@ KINDS: Mapping[str, Kind] = {
         works_on=(("questions", "questions"), ("run", "name")),
         makes=("run", "name"),
         kept={"questions": "questions are asked, and what was said is kept."},
-        pauses=True,
     ),
     "import-run": Kind(
         _import_run,
@@ -449,9 +450,7 @@ KINDS: Mapping[str, Kind] = {
         cores=0,
         queue="",
     ),
-    "rejudge": Kind(
-        _rejudge, "Reading the run", "results", works_on=(("run", "run"),), makes=("run", "run"), pauses=True
-    ),
+    "rejudge": Kind(_rejudge, "Reading the run", "results", works_on=(("run", "run"),), makes=("run", "run")),
     "replay": Kind(
         _replay,
         "Reading the run",
@@ -466,7 +465,6 @@ KINDS: Mapping[str, Kind] = {
         "experiment",
         works_on=(("experiment", "experiment"),),
         makes=("experiment", "experiment"),
-        pauses=True,
     ),
     "confirm": Kind(
         _confirm,
@@ -474,7 +472,6 @@ KINDS: Mapping[str, Kind] = {
         "experiment",
         works_on=(("experiment", "experiment"),),
         makes=("experiment", "experiment"),
-        pauses=True,
     ),
     "again": Kind(
         _again,
@@ -482,7 +479,6 @@ KINDS: Mapping[str, Kind] = {
         "results",
         works_on=(("run", "run"), ("run", "name")),
         makes=("run", "name"),
-        pauses=True,
     ),
     "drill": Kind(_drill, "Reading the chunks", "health", works_on=(("questions", "questions"), ("index", "index"))),
     "health": Kind(

@@ -60,7 +60,7 @@ from ragviz.text.untrusted import NESTED, first_fault, is_deep, parsed
 Row = Mapping[str, Any]
 COLUMNS = (
     *("question", "answer", "status", "kind", "type", "style", "document", "evidence", "parts", "history"),
-    *("reason", "generator", "verified_by", "language", "source_chunks", "split", "weight", "id"),
+    *("reason", "generator", "verified_by", "language", "source_chunks", "split", "id"),
 )
 """Columns of an export; `document` and `kind` are for readers, the evidence says them again."""
 REFERENCES = ("ground_truth_answer", "ground_truth", "expected_answer", "reference_answer")
@@ -257,7 +257,6 @@ class _Reader:
             style=_word(row, get_args(QuestionStyle), "style"),
             parts=_parts(row, len(evidence)),
             history=history,
-            weight=_weight(row),
             verified_by=_string(row, "verified_by").strip(),
         )
         if question.kind == "unanswerable" and not is_unanswerable and status != "rejected":
@@ -522,17 +521,6 @@ def _history(row: Row) -> tuple[tuple[str, str], ...]:
     if not all(isinstance(turn, list) and len(turn) == 2 and all(isinstance(t, str) for t in turn) for turn in turns):
         raise ValueError("has a history that is not a list of [question, answer]")
     return tuple((asked, answered) for asked, answered in turns)
-
-
-def _weight(row: Row) -> float:
-    said = _string(row, "weight").strip()
-    try:
-        weight = float(said or 1)
-    except ValueError:
-        weight = 0.0
-    if not 0 < weight < float("inf"):
-        raise ValueError(f"has the weight '{said[:60]}': give a number above 0, or none")
-    return weight
 
 
 def _chunk_ids(row: Row) -> list[str]:

@@ -10,13 +10,13 @@ from ragviz.core.errors import UsageError
 from ragviz.core.question import Question
 from ragviz.core.question_set import Edit, QuestionChange, QuestionSet, SetVersion
 from ragviz.store.store import Store
-from ragviz.store.stored_questions import RESTORE, UNDO
+from ragviz.store.stored_questions import UNDO
 from ragviz.text.former_documents import UNKNOWN
 from ragviz.workspace import Workspace
 
 FIELDS = {
     "text": "question", "answer": "answer", "status": "status", "reason": "reason", "evidence": "evidence",
-    "type": "type", "style": "style", "history": "conversation", "weight": "weight", "verified_by": "verified by",
+    "type": "type", "style": "style", "history": "conversation", "verified_by": "verified by",
 }  # fmt: skip
 """Field of a question → what it is called where two versions are compared."""
 
@@ -142,8 +142,8 @@ def restore(workspace: Workspace, question_set: QuestionSet, number: int) -> int
         UsageError: there is no such version.
 
     """
-    found, key = differences(workspace.store, question_set, number), f"{RESTORE}{question_set.version + 1}:{number}"
-    edit = Edit(workspace.person.name, f"restored version {number}", key)
+    found = differences(workspace.store, question_set, number)
+    edit = Edit(workspace.person.name, f"restored version {number}", f"restore:{question_set.version + 1}")
     _restore(workspace.store, question_set, [each.change for each in found], edit)
     return len(found)
 

@@ -312,8 +312,6 @@ def put_facts(connection: Connection, set_id: str, facts: Mapping[str, Any]) -> 
 
 UNDO = "undo:"
 """How the key of an edit that takes a version back begins; the number of that version follows."""
-RESTORE = "restore:"
-"""How the key of an edit that goes back to a version begins; its own number, a colon and that of the version follow."""
 
 
 class StoredVersions(Repository):
@@ -378,9 +376,7 @@ class StoredVersions(Repository):
 def _version(row: Row[Any], questions: int) -> SetVersion:
     key = row.edit_key
     undoes = int(key.removeprefix(UNDO)) if key.startswith(UNDO) else None
-    restores = int(key.rpartition(":")[2]) if key.startswith(RESTORE) else None
-    by_system = key.startswith(SYSTEM)
-    return SetVersion(row.number, row.created, row.author, row.action, questions, undoes, by_system, key, restores)
+    return SetVersion(row.number, row.created, row.author, row.action, questions, undoes, key.startswith(SYSTEM))
 
 
 def _question(body: str) -> Question | None:
