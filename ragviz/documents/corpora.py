@@ -374,14 +374,6 @@ def staged_folders(workspace: Workspace, older_than: float = float("-inf")) -> l
     return found
 
 
-def discard_old_staged(workspace: Workspace, seconds: float, keep: Collection[str]) -> None:
-    """Delete the staged uploads that are older than `seconds`, except the folders to `keep`."""
-    for folder in staged_folders(workspace, seconds):
-        if str(folder) not in keep:
-            with suppress(OSError):  # another process deletes it
-                discard_staged(workspace, folder)
-
-
 def delete_documents(workspace: Workspace, corpus: Corpus, ids: Sequence[str]) -> None:
     """Delete files from a corpus; their evidence becomes stale, indexes have to be updated."""
     with _settling(workspace, corpus):

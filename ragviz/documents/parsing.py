@@ -28,7 +28,8 @@ from ragviz.documents.kinds import (
     media_type_of,
     misnamed,
 )
-from ragviz.documents.text_files import counted, listed, plain
+from ragviz.documents.text_files import listed, plain
+from ragviz.text.counts import counted
 
 MAX_BYTES = 200 * 2**20
 
@@ -140,7 +141,8 @@ def _missing_text(kind: Kind | None, text: str, pages: Sequence[Page]) -> list[s
     empty = [page.number for page in pages if page.start == page.end]
     mend = "tesseract sees no words there" if scans.installed()[0] else "install tesseract, or run OCR first"
     if len(empty) == len(pages):
-        return [f"no text layer: {counted(len(pages), 'page is a picture', 'pages are pictures')}; {mend}"]
+        pictures = "a picture" if len(pages) == 1 else "pictures"
+        return [f"no text layer: {counted(len(pages), 'page', 'is')} {pictures}; {mend}"]
     verb = "has" if len(empty) == 1 else "have"
     note = f"{len(empty)} of {len(pages)} pages {verb} no text (empty, or pictures: {mend}): {listed(empty)}"
     return [note] if empty else []

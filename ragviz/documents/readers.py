@@ -22,7 +22,8 @@ from ragviz.documents import html, text_files, workbooks
 from ragviz.documents.encoding import clean, decode
 from ragviz.documents.kinds import KINDS, damaged, kind_of
 from ragviz.documents.office_xml import attributes, local, relations, xml
-from ragviz.documents.text_files import counted, listed
+from ragviz.documents.text_files import listed
+from ragviz.text.counts import counted
 
 TEXT = "text"
 """What stands in place of a kind for a file that is read as plain text."""
@@ -284,7 +285,7 @@ def _pptx(key: str, data: bytes, password: str | None) -> tuple[list[str], list[
         ids = [value for node in nodes for name, value in node.attrib.items() if name.endswith("relationships}id")]
         slides = [(targets[slide][1], xml(archive, targets[slide][1])) for slide in ids]
         hidden = [number for number, (_, slide) in enumerate(slides, start=1) if slide.get("show") in ("0", "false")]
-        told = [f"{counted(len(hidden), 'hidden slide is', 'hidden slides are')} left out: {listed(hidden)}"]
+        told = [f"{counted(len(hidden), 'hidden slide', 'is')} left out: {listed(hidden)}"]
         pages = ["" if n in hidden else _slide(archive, *each) for n, each in enumerate(slides, start=1)]
         return pages, told * bool(hidden)
 

@@ -9,7 +9,8 @@ from functools import cache
 
 from ragviz.core.errors import UnreadableFile
 from ragviz.documents.child import scan_in_child
-from ragviz.documents.text_files import counted, listed
+from ragviz.documents.text_files import listed
+from ragviz.text.counts import counted
 
 MOST = 300
 """Pages of a file that are read as pictures, at most: a page takes seconds."""
@@ -52,6 +53,6 @@ def read(data: bytes, password: str | None, parts: Sequence[str]) -> tuple[list[
         for page, text in zip(pages, found, strict=True):
             texts[page - 1] = text
     seen = [page for page in empty if texts[page - 1]]
-    has = counted(len(seen), "page has", "pages have")
+    has = counted(len(seen), "page", "has")
     told = f"{has} no text layer, and the text that tesseract ({languages}) sees: {listed(seen)}; check it"
     return texts, [*([told] if seen else []), *warnings]

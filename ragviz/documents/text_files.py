@@ -29,11 +29,6 @@ def web_page(data: bytes) -> tuple[str, list[str]]:
     return clean(text)[0], [*warnings, *more]
 
 
-def counted(n: int, one: str, many: str) -> str:
-    """Return "1 page has", "3 pages have"."""
-    return f"{n} {one if n == 1 else many}"
-
-
 def listed(numbers: Sequence[int]) -> str:
     """Return the first eight numbers as text."""
     shown = ", ".join(map(str, numbers[:8]))

@@ -12,7 +12,7 @@ from xml.etree import ElementTree as ET
 from ragviz.documents import html
 from ragviz.documents.number_formats import BUILT_IN, shown
 from ragviz.documents.office_xml import attributes, local, relations, xml
-from ragviz.documents.text_files import counted
+from ragviz.text.counts import counted
 
 MOST_CELLS = 2_000_000
 """Cells of a sheet with empty ones between: of a larger one empty columns are left out."""
@@ -50,8 +50,8 @@ class _Sheet:
 
     def hidden(self) -> str:
         """Say what is hidden in it, "" when nothing is."""
-        rows = counted(self.hidden_rows, "row", "rows") if self.hidden_rows else ""
-        columns = counted(len(self.hidden_columns), "column", "columns") if self.hidden_columns else ""
+        rows = counted(self.hidden_rows, "row") if self.hidden_rows else ""
+        columns = counted(len(self.hidden_columns), "column") if self.hidden_columns else ""
         return f"{' and '.join(filter(None, (rows, columns)))} of '{self.name}'" if rows or columns else ""
 
 
@@ -66,7 +66,7 @@ def xlsx(data: bytes) -> tuple[list[str], list[str]]:
         warnings.append(f"hidden, and left out: {', '.join(left_out[:NAMED])}{more}; show them to have them read")
     if cells:
         named = ", ".join(cells[:NAMED]) + (" …" if len(cells) > NAMED else "")
-        has = counted(len(cells), "cell has a formula", "cells have formulas")
+        has = f"{counted(len(cells), 'cell', 'has')} {'a formula' if len(cells) == 1 else 'formulas'}"
         warnings.append(f"{has} without a stored value, kept as written: {named}; open and save it in a spreadsheet")
     return [sheet.markdown() for sheet in sheets], warnings
 

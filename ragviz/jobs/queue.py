@@ -342,7 +342,9 @@ def listed(workspace: Workspace, limit: int = 100) -> list[Job]:
 
     newest = [refreshed(job) for job in workspace.store.jobs.all(limit)]
     folders_in_use = {str(job.arguments.get("folder")) for job in newest if job.status in ACTIVE}
-    corpora.discard_old_staged(workspace, UPLOADS_KEPT, folders_in_use)
+    for folder in corpora.staged_folders(workspace, UPLOADS_KEPT):
+        if str(folder) not in folders_in_use:
+            corpora.discard_staged(workspace, folder)
     return newest
 
 

@@ -352,6 +352,12 @@ def _made_before(workspace: Workspace, job: Job) -> dict[str, Any] | None:
 
 
 _WHOLE = "Nothing of it was kept: its result is stored at its end."
+_OF_EXPERIMENT: Mapping[str, Any] = {
+    "first": "Reading the experiment",
+    "page": "experiment",
+    "works_on": (("experiment", "experiment"),),
+    "makes": ("experiment", "experiment"),
+}
 KINDS: Mapping[str, Kind] = {
     "documents": Kind(
         _add_documents,
@@ -459,20 +465,8 @@ KINDS: Mapping[str, Kind] = {
         kept="The changes that were replayed to the end are kept.",
     ),
     "search": Kind(_search, "Reading the run", "results", works_on=(("run", "run"),), kept=_WHOLE),
-    "sweep": Kind(
-        _sweep,
-        "Reading the experiment",
-        "experiment",
-        works_on=(("experiment", "experiment"),),
-        makes=("experiment", "experiment"),
-    ),
-    "confirm": Kind(
-        _confirm,
-        "Reading the experiment",
-        "experiment",
-        works_on=(("experiment", "experiment"),),
-        makes=("experiment", "experiment"),
-    ),
+    "sweep": Kind(_sweep, **_OF_EXPERIMENT),
+    "confirm": Kind(_confirm, **_OF_EXPERIMENT),
     "again": Kind(
         _again,
         "Reading documents",
