@@ -87,12 +87,7 @@ _idle: list[_Child] = []
 
 
 def _ask(request: dict[str, Any], data: bytes) -> dict[str, Any] | None:
-    """Have a child process read a file; return None when it ended without an answer.
-
-    Raises:
-        UnreadableFile: it took too long.
-
-    """
+    """Have a child process read a file; return None when it ended without an answer."""
     with suppress(IndexError):  # none is idle
         used = _idle.pop()
         # If it ends, an earlier file or its idle time may be the cause: a new process decides.

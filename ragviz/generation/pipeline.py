@@ -218,12 +218,7 @@ def _drawn(
     passages: int = PASSAGES,
     seed: int = 0,
 ) -> _Drawn:
-    """Read the documents of an index, and draw the plan, with what exists of it.
-
-    Raises:
-        UsageError: choices contradict each other or cannot be made.
-
-    """
+    """Read the documents of an index, and draw the plan, with what exists of it."""
     kinds, styles = dict(kinds or {}), dict(styles or {})
     _check(generator, kinds, styles, passages)
     indexing.check_ready(info)

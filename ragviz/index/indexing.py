@@ -126,9 +126,7 @@ def build_index(
 def _end_unbegun(workspace: Workspace, info: IndexInfo, *, new: bool) -> None:
     """Leave no row "building" of a build that failed; a row made for it is deleted when nothing was paid.
 
-    Raises:
-        Deleted: the index was deleted meanwhile; what was written since is deleted too.
-
+    What was written since the index was deleted is deleted too, and that is raised.
     """
     current = workspace.store.indexes.find(info.id)
     if current is None:

@@ -88,12 +88,7 @@ def _start_waiting(workspace: Workspace) -> None:
 
 
 def _wait_for_turn(workspace: Workspace, job_id: str, watch: Progress | None) -> None:
-    """Wait until a job that this process does may start, and take it.
-
-    Raises:
-        Cancelled: it was cancelled while it waited.
-
-    """
+    """Wait until a job that this process does may start, and take it; it may be cancelled while it waits."""
     store = workspace.store
     try:
         while queue.take(workspace, lambda job: job.id == job_id, status="starting") is None:
@@ -147,13 +142,7 @@ def _ended(job: Job, status: str, paid: Paid) -> Event:
 
 
 def _record_end(workspace: Workspace, job: Job, beat: _Heartbeat, error: BaseException, paid: Paid) -> None:
-    """Write into its row how a job ended that did not come to its end.
-
-    Raises:
-        Deleted: something that it works on was deleted.
-        Cancelled: it was stopped; says what is kept of it.
-
-    """
+    """Write into its row how a job ended that did not come to its end; one that was stopped says what is kept of it."""
     store = workspace.store
     if beat.deleted or isinstance(error, Deleted):  # the error is a consequence
         helped_nobody = "share" in job.arguments and paid == Paid()
@@ -172,12 +161,7 @@ def _record_end(workspace: Workspace, job: Job, beat: _Heartbeat, error: BaseExc
 
 
 def _refuse_second(workspace: Workspace, job: Job) -> None:
-    """Let only the first of two processes make a run, judge it again, or make those of an experiment.
-
-    Raises:
-        UsageError: another process is doing so.
-
-    """
+    """Let only the first of two processes make a run, judge it again, or make those of an experiment."""
     made = made_by(job, "run"), made_by(job, "experiment")
     if not any(made):
         return

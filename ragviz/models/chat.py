@@ -462,14 +462,8 @@ class ModelClient:
     def _sent(self, path: str, body: Mapping[str, Any]) -> Any:
         """Make an HTTP call, name look-up and reading included, within the time-out, whatever the server does.
 
-        Returns the response's JSON: to make objects of it takes the client longer than all the rest.
-
-        Raises:
-            Malformed: the response cannot be read.
-            ValueError, RecursionError: it is not JSON.
-            openai.APIError: as the call.
-            Cancelled: this thread is to stop.
-
+        Returns the response's JSON: to make objects of it takes the client longer than all the rest. What is no JSON
+        raises ValueError or RecursionError, what cannot be read Malformed.
         """
         import openai
 

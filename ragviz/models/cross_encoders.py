@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Generator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragviz.core import stopping
 from ragviz.core.errors import ModelError, UsageError
 from ragviz.models import weights
 from ragviz.models.weights import Card
@@ -25,7 +23,6 @@ BATCH = 8
 _OTHERWISE = (
     "Give a folder saved by sentence-transformers' CrossEncoder, or rerank by 'maxsim', which needs no network."
 )
-_LOCK = threading.RLock()
 
 
 def card(name: str) -> Card:
@@ -40,34 +37,24 @@ def card(name: str) -> Card:
     """
     whole = name if "/" in name or Path(name).expanduser().is_dir() else f"cross-encoder/{name}"
     found = weights.card(whole, _OTHERWISE)
-    if not _is_cross_encoder(found.folder):
+    of_library = weights.read_json(found.folder / "config_sentence_transformers.json").get("model_type")
+    heads = weights.read_json(found.folder / "config.json").get("architectures") or []
+    # One of another model would get a random head.
+    if of_library != "CrossEncoder" and not any(str(head).endswith("ForSequenceClassification") for head in heads):
         raise UsageError(
             f"'{name}' is no cross-encoder: its config.json names no model that scores a pair of texts. {_OTHERWISE}"
         )
     return found
 
 
-def _is_cross_encoder(folder: Path) -> bool:
-    """Whether a folder holds the head that gives scores; one of another model would get a random one."""
-    architectures = weights.read_json(folder / "config.json").get("architectures") or []
-    if weights.read_json(folder / "config_sentence_transformers.json").get("model_type") == "CrossEncoder":
-        return True
-    return any(str(each).endswith("ForSequenceClassification") for each in architectures)
-
-
 def loaded(card: Card) -> CrossEncoder:
-    """Return the model; loading takes seconds, which stopping the work does not wait for.
+    """Return the model of a card.
 
     Raises:
         ModelError: it cannot be loaded, or gives a pair more than one score.
 
     """
-
-    def load() -> CrossEncoder:
-        with _LOCK:
-            return _load(card)
-
-    return stopping.detached(load)
+    return weights.one_at_a_time(_load, card)
 
 
 @lru_cache(maxsize=1)

@@ -161,12 +161,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _validated(value: Any, reply: type[Reply]) -> Reply:
-    """Return JSON as a `reply`; null where a list is due is an empty one.
-
-    Raises:
-        ValidationError: it is none.
-
-    """
+    """Return JSON as a `reply`; null where a list is due is an empty one."""
     try:
         return reply.model_validate(value)
     except ValidationError as error:

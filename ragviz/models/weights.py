@@ -169,23 +169,23 @@ _LOCK = threading.RLock()
 
 
 def loaded(card: Card) -> SentenceTransformer:
-    """Return the model; loading takes seconds, which stopping the work does not wait for."""
+    """Return the model of a card."""
+    return one_at_a_time(_load, card)
 
-    def load() -> SentenceTransformer:
+
+def one_at_a_time(load: Callable[[Card], Model], card: Card) -> Model:
+    """Load a model while no other is: that takes seconds, which stopping the work does not wait for."""
+
+    def locked() -> Model:
         with _LOCK:
-            return _load(card)
+            return load(card)
 
-    return stopping.detached(load)
+    return stopping.detached(locked)
 
 
 @lru_cache(maxsize=2)
 def _load(card: Card) -> SentenceTransformer:
-    """Load a model, without a network when its files are on this machine.
-
-    Raises:
-        ModelError: it cannot be loaded.
-
-    """
+    """Load a model, without a network when its files are on this machine."""
     from sentence_transformers import SentenceTransformer
 
     _cores()
@@ -406,13 +406,7 @@ def _snapshot(repository: str) -> Callable[..., str]:
 
 
 def _snapshot_folder(repository: str, otherwise: str) -> Path:
-    """Return the folder with a hub model's small files, fetched when missing; its name is the revision.
-
-    Raises:
-        UsageError: the hub has no public model of that name.
-        ModelError: the hub cannot be reached.
-
-    """
+    """Return the folder with a hub model's small files, fetched when missing; its name is the revision."""
     from huggingface_hub.errors import RepositoryNotFoundError
 
     if (folder := fetched_snapshot(repository)) is not None:

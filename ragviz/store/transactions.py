@@ -347,13 +347,7 @@ class NamedRecords(Repository, Generic[R]):
 
     @repeated
     def _insert(self, row: Mapping[str, Any]) -> None:
-        """Insert a row; its corpus, if it has one, cannot be deleted meanwhile.
-
-        Raises:
-            UsageError: another process has taken the name meanwhile.
-            Deleted: the corpus is gone.
-
-        """
+        """Insert a row, whose name another process may have taken; its corpus, if any, cannot be deleted meanwhile."""
         try:
             with self._transactions.writing() as connection:
                 if "corpus_id" in row:

@@ -63,12 +63,7 @@ def read(files: Sequence[InputFile], known: Known, choices: Choices, progress: P
 
 
 def _chosen(qrels: Sequence[Judged], split: str) -> list[Judged]:
-    """Return the files of judgements of a split, "" for those of test and dev where there are some, else all.
-
-    Raises:
-        InputError: there is none, or none of this split.
-
-    """
+    """Return the files of judgements of a split, "" for those of test and dev where there are some, else all."""
     names = [file.split for file in qrels]
     if not qrels:
         raise InputError("This BEIR folder has no judgements: it needs qrels/test.tsv, or another qrels/*.tsv.")
