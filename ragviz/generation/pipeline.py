@@ -142,7 +142,6 @@ def generate_questions(
     *,
     verify: bool = True,
     budget: float | None = None,
-    author: str = "",
     progress: Progress = silent,
     **wanted: Unpack[Wanted],
 ) -> Generated:
@@ -172,7 +171,8 @@ def generate_questions(
     if client is not None:
         workspace.check_price(client.model, budget)
     question_set = found or sets.question_set(workspace, corpus, name)
-    edit = Edit(author, f"generated questions ({record.generator})", f"generate:{record.key}:{drawn.work}")
+    action = f"generated questions ({record.generator})"
+    edit = Edit(workspace.person.name, action, f"generate:{record.key}:{drawn.work}")
     if client is None:
         existing = {question.id for question in store.questions.all(question_set.id)}
         made = [question for question in drawn.chosen if question.id not in existing]

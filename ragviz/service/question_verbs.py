@@ -24,7 +24,6 @@ def generate(workspace: Workspace, chosen: Mapping[str, Any], budget: float | No
     """Generate questions about the documents of an index, as `generation.pipeline.generate_questions` takes them."""
     index = workspace.store.indexes.get(chosen["index"])
     arguments = {**chosen, "index": index.name, "budget": budget}
-    arguments["author"] = workspace.person.name
     return NewJob("questions", f"Generate {chosen['name']}", index.corpus_id, arguments)
 
 

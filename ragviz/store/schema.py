@@ -225,7 +225,8 @@ runs = _table("runs", "id", "corpus_id", record=Run, unique="name")
 former_names = _table("former_names", "name", "run_id", name=str, run_id=str)
 # The means of a run, and what its first screen shows, as of a count of its changes.
 summaries = _table("summaries", "run_id", revision=int, version=str, body=Any, overview=Any)
-# `chunks` are their numbers in the run, uint32, compressed; `scores` are float32 where that changes none, else float64.
+# `chunks` are the bytes of a number (2 or 4), and their numbers in the run; `scores` are float32 where that changes
+# none, else float64.
 results = _table("results", "run_id question_id", position=int, question=Long, chunks=bytes, scores=bytes, gold=Any)
 # The ids of a run's chunks, in blocks: of the chunks from the number `first` on.
 run_chunks = _table("run_chunks", "run_id first", first=int, ids=bytes)
