@@ -61,7 +61,7 @@ def refined(cuts: Iterable[int], tokens: Tokens, size: int, kept: Sequence[Allow
     words = partial(_between_words, tokens.text)
     blocks = _blocks(cuts)
     for free in kept:
-        blocks = _finer(blocks, tokens, size, lambda places, free=free: words(places) & free(places))
+        blocks = _finer(blocks, tokens, size, partial(_both, words, free))
     for allowed in (words, partial(_each, _between_graphemes, tokens.text), lambda places: places > 0):
         blocks = _finer(blocks, tokens, size, allowed)
     return blocks
@@ -71,6 +71,10 @@ def _blocks(cuts: Iterable[int]) -> Iterator[Places]:
     source = iter(cuts)
     while len(block := np.fromiter(islice(source, BLOCK), np.int64)):
         yield block
+
+
+def _both(one: Allowed, other: Allowed, places: Places) -> NDArray[np.bool_]:
+    return one(places) & other(places)
 
 
 def _each(allowed: Callable[[str, int], bool], text: str, places: Places) -> NDArray[np.bool_]:

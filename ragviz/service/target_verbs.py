@@ -111,7 +111,7 @@ def record(
         raise UsageError(f"Repeats are from 1 to {MOST_REPEATS}: {repeats} is not.")
     recorded.system_of(workspace, target)
     [target_id] = workspace.store.ids_of([("target", target)])
-    arguments = {"target": target_id or target, "questions": question_set.name, "name": name}
+    arguments: dict[str, Any] = {"target": target_id or target, "questions": question_set.name, "name": name}
     arguments |= {"config": asdict(config), "repeats": repeats, "budget": budget}
     return NewJob("record", f"Ask {target}", question_set.corpus_id, arguments)
 

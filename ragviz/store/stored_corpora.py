@@ -58,7 +58,7 @@ class StoredCorpora(NamedRecords[Corpus]):
         return dict(row._mapping)
 
     @repeated
-    def delete(self, corpus_id: str) -> list[str]:
+    def delete(self, corpus_id: str) -> list[str]:  # type: ignore[override]  # others have no jobs
         """Delete a corpus with its documents, question sets, runs and jobs; its indexes must be gone already.
 
         Returns the ids of the jobs.

@@ -73,8 +73,8 @@ def guessed(tables: Sequence[Table], columns: Sequence[str]) -> dict[str, str]:
                 taken.add(column)
                 break
     _of_contents(roles, values)
-    aliases = {*ROLES["contexts"].names.split()}
-    numbered = [c for c in values if re.search(r"\d+$", c) and plain(c).rstrip("0123456789") in aliases]
+    of_contexts = {*ROLES["contexts"].names.split()}
+    numbered = [c for c in values if re.search(r"\d+$", c) and plain(c).rstrip("0123456789") in of_contexts]
     if numbered and ("contexts" not in roles or roles["contexts"] in numbered):
         roles["contexts"] = ", ".join(numbered)  # "context_1", "context_2" … together
     _ambiguous(roles, values)
