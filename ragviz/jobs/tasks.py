@@ -31,8 +31,9 @@ class Kind:
     makes, and the argument that names it: two jobs never make the same at once.
 
     `kept` says what is left of one that was stopped: a sentence, or by unit of progress what became of the units that
-    are done. `cancelled` is called for one that is cancelled before it began, and `done` at its end; `made_before`
-    returns the result of one that was killed between the end of its work and its own. `page` is where its choices are.
+    are done. `pauses` holds where nothing is done twice when it is resumed. `cancelled` is called for one that is
+    cancelled before it began, and `done` at its end; `made_before` returns the result of one that was killed between
+    the end of its work and its own. `page` is where its choices are.
 
     `memory` (MB) and `cores` are what it needs, so that no more run at once than the machine has room for; one without
     a core reads files, without a model. `queue` names the workers that may do it on other machines, "" where it reads
@@ -46,6 +47,7 @@ class Kind:
     always: tuple[tuple[Noun, str], ...] = ()
     makes: tuple[Literal["index", "run", "experiment"], str] | None = None
     kept: str | Mapping[str, str] = ""
+    pauses: bool = False
     resumes_cancelled: bool = True
     cancelled: Callable[[Workspace, Job], None] | None = None
     done: Callable[[Workspace, Job], None] | None = None
@@ -357,6 +359,7 @@ _OF_EXPERIMENT: Mapping[str, Any] = {
     "page": "experiment",
     "works_on": (("experiment", "experiment"),),
     "makes": ("experiment", "experiment"),
+    "pauses": True,
 }
 KINDS: Mapping[str, Kind] = {
     "documents": Kind(
@@ -426,6 +429,7 @@ KINDS: Mapping[str, Kind] = {
         works_on=(("index", "config.index"), ("questions", "config.questions"), ("run", "name")),
         makes=("run", "name"),
         kept={"questions": "questions are retrieved and kept."},
+        pauses=True,
         made_before=_made_before,
     ),
     "help-run": Kind(
@@ -441,6 +445,7 @@ KINDS: Mapping[str, Kind] = {
         works_on=(("questions", "questions"), ("run", "name")),
         makes=("run", "name"),
         kept={"questions": "questions are asked, and what was said is kept."},
+        pauses=True,
     ),
     "import-run": Kind(
         _import_run,
@@ -456,7 +461,9 @@ KINDS: Mapping[str, Kind] = {
         cores=0,
         queue="",
     ),
-    "rejudge": Kind(_rejudge, "Reading the run", "results", works_on=(("run", "run"),), makes=("run", "run")),
+    "rejudge": Kind(
+        _rejudge, "Reading the run", "results", works_on=(("run", "run"),), makes=("run", "run"), pauses=True
+    ),
     "replay": Kind(
         _replay,
         "Reading the run",
@@ -473,6 +480,7 @@ KINDS: Mapping[str, Kind] = {
         "results",
         works_on=(("run", "run"), ("run", "name")),
         makes=("run", "name"),
+        pauses=True,
     ),
     "drill": Kind(_drill, "Reading the chunks", "health", works_on=(("questions", "questions"), ("index", "index"))),
     "health": Kind(
