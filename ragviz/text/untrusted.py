@@ -11,6 +11,7 @@ from base64 import b64encode
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from html.entities import html5
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from ragviz.core.addresses import HIDDEN
@@ -123,20 +124,37 @@ def without_keys(text: str, keys: Sequence[str], shortest: int = KEY_LENGTH) -> 
 
 @lru_cache(maxsize=64)
 def _pattern_of(key: str) -> re.Pattern[str]:
-    spelled = "".join(map(_any_of, key))
+    """Return the pattern of a key in any of its forms, which is searched for in linear time."""
+    runs = [(character, len([*run])) for character, run in groupby(key)]
+    before = ["", *(character for character, _ in runs)]
+    spelled = "".join(_any_of(*run, after) for run, after in zip(runs, before, strict=False))
     return re.compile("|".join([spelled, *map(re.escape, _encoded(key.encode()))]))
 
 
-def _any_of(character: str) -> str:
-    """Return the pattern of one character, plain or escaped, also twice (with the escape itself escaped)."""
+_AT_ONCE = r"(?<!\\)"
+"""Only at the beginning of a run of backslashes: a text of nothing else would take a time that grows by its square."""
+
+
+def _any_of(character: str, times: int, before: str) -> str:
+    """Return the pattern of a character a number of times, plain or escaped, also twice (the escape itself escaped).
+
+    `before` is the character before it, "" at the beginning. Backslashes are taken as a whole, with those that escape
+    them: what can be divided in several ways is tried in all of them.
+    """
     code = f"{ord(character):x}"
     bytes_ = "".join(f"%(?:25)*{byte:02x}" for byte in character.encode())
     names = sorted({name.rstrip(";") for name, value in html5.items() if value == character}, key=len, reverse=True)
     named = "".join(f"{re.escape(name)};|" for name in names)
-    return (
-        rf"(?:\\*{re.escape(character)}|\\+(?i:u0*|u\{{0*|x0*){_any_case(code)}\}}?"
-        rf"|&(?:amp;)*(?:{named}#0*{ord(character)};?|#[xX]0*{_any_case(code)};?)|{_any_case(bytes_)})"
-    )
+    entity = rf"&(?:amp;)*(?:{named}#0*{ord(character)};?|#[xX]0*{_any_case(code)};?)|{_any_case(bytes_)}"
+    number = rf"(?i:u0*|u\{{0*|x0*){_any_case(code)}\}}?"
+    if character == "\\":
+        return rf"{'' if before else _AT_ONCE}(?:\\+(?:{number})?|{entity})++"
+    plain, escaped = (rf"(?:{_AT_ONCE}\\++)?", rf"{_AT_ONCE}\\+") if not before else (r"\\*", r"\\+")
+    if before == "\\":
+        plain = escaped = ""
+    one = rf"(?:{plain}{re.escape(character)}|{escaped}{number}|{entity})"
+    more = rf"(?:\\*{re.escape(character)}|\\+{number}|{entity})"
+    return one + (more if times > 1 else "") * (times - 1)
 
 
 def _any_case(pattern: str) -> str:

@@ -484,3 +484,20 @@ def test_a_text_meant_to_be_hard_costs_its_time_and_no_more(monkeypatch):
     assert repair.mended("{'a': [1, 2,], }") == {"a": [1, 2]}
     with pytest.raises(ValueError, match="too many"):
         repair.mended("{x" * 500_000)
+
+
+@pytest.mark.parametrize(
+    ("key", "text"),
+    [
+        ("sk-1234567890abcdef", "\\" * 100_000),
+        ("\\" * 16 + "x", "\\" * 100_000 + "y"),
+        ("a\\b\\c\\d\\e\\f\\g", "a\\\\\\b" * 20_000),
+    ],
+)
+def test_no_text_makes_the_search_for_a_key_slow(key: str, text: str) -> None:
+    """All that is shown of an answer is searched, and while a pattern is, the dashboard does nothing else."""
+    begun = time.monotonic()
+    assert without_keys(text, [key]) == text
+    assert time.monotonic() - begun < 5
+    spelled = key.replace("\\", "\\\\")
+    assert without_keys(f"{text} {spelled}", [key]).endswith(" ••••")
