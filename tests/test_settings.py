@@ -273,6 +273,15 @@ def test_a_job_reads_the_env_file_that_its_starter_read(nothing_set: Path) -> No
 
 
 def test_a_key_that_somebody_typed_is_hidden_from_all_who_use_the_server(nothing_set: Path) -> None:
-    assert settings({"OPENAI_API_KEY": "sk-of-another-person"}).openai_api_key is not None
+    assert settings({"OPENAI_API_KEY": "sk-of-another-person-7"}).openai_api_key is not None
     assert settings().openai_api_key is None
-    assert "sk-of-another-person" in settings().keys
+    assert "sk-of-another-person-7" in settings().keys
+
+
+@pytest.mark.parametrize(
+    "typed",
+    ['"recording":{', "Children under eight", "ann@example.org", "367e7249f2b604a5-00003533-00004476", "\\" * 30],
+)
+def test_what_somebody_types_changes_nothing_that_others_read(nothing_set: Path, typed: str) -> None:
+    assert typed in settings({"OPENAI_API_KEY": typed}).keys, "their own keys are hidden from themselves"
+    assert typed not in settings().keys

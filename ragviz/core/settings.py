@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -56,6 +57,9 @@ def _secret_in(file: str, variable: str) -> str:
 
 
 _typed_secrets: set[str] = set()
+_SECRET = re.compile(r"(?=.*[0-9])(?=.*[A-Za-z])(?![0-9a-f]+-[0-9a-f-]+$)[!#-&(-\[\]-~]{20,}")
+"""What somebody types is hidden from others only where it can be nothing else: whoever types words, names, or the marks
+of JSON as a key would change what others read."""
 
 
 class Settings(BaseModel):
@@ -138,7 +142,7 @@ class Settings(BaseModel):
     def keys(self) -> tuple[str, ...]:
         """The keys, and the passwords in addresses, in plain text, only to be removed from what is shown.
 
-        Those that other people typed in this process are among them: a server may have echoed one of theirs.
+        Those that others typed in this process are among them, where they look like keys: a server may have echoed one.
         """
         database = self.database_url.get_secret_value() if self.database_url else None
         addresses = filter(None, (database, self.elasticsearch_url, self.openai_base_url))
@@ -176,5 +180,5 @@ def settings(typed: Mapping[str, str] | None = None) -> Settings:
         wrong = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors(include_input=False))
         raise UsageError(f"Settings cannot be used: {wrong}. Correct the variable, or unset it.") from None
     if typed:
-        _typed_secrets.update(made.keys)
+        _typed_secrets.update(filter(_SECRET.fullmatch, made.keys))
     return made

@@ -21,6 +21,7 @@ from ragviz.analysis.pooled import Pooled
 from ragviz.analysis.rescue import Rescue
 from ragviz.analysis.run_verdict import Losses
 from ragviz.core.configuration import IndexInfo, Run
+from ragviz.core.digests import digest
 from ragviz.core.document import Corpus
 from ragviz.core.experiment import Experiment
 from ragviz.core.garbage import without_collection
@@ -106,7 +107,8 @@ def state(*ids: str) -> State:
     """Return the present state of corpora, indexes, question sets or runs, by one query on their keys."""
     opened = workspace()
     settings, store = opened.settings, opened.store
-    endpoint = (settings.model, settings.judge, settings.openai_base_url, settings.model_configured)
+    own = digest(*opened.typed.values())  # keys are taken out of what is shown
+    endpoint = (settings.model, settings.judge, settings.openai_base_url, settings.model_configured, own)
     return State(f"{store.address} {endpoint}", ids, store.revisions(*ids))
 
 
