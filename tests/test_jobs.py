@@ -15,7 +15,7 @@ import pytest
 
 from ragviz.core import processes
 from ragviz.core.configuration import IndexConfig
-from ragviz.core.errors import Refused, UsageError
+from ragviz.core.errors import Refused, StorageError, UsageError
 from ragviz.core.job import Job, NewJob
 from ragviz.core.person import Person
 from ragviz.core.settings import TYPED, Settings
@@ -340,6 +340,26 @@ def test_jobs_wait_and_a_killed_and_a_cancelled_one_give_their_place_back(worksp
     assert workspace.store.jobs.get(second.id).started is None
     assert queue.refreshed(workspace.store.jobs.get(running.id)).status == "interrupted"
     assert queue.places(workspace) == {}
+
+
+def test_a_job_that_another_resumes_has_none_of_the_settings_of_who_queued_it(workspace, monkeypatch):
+    monkeypatch.setenv("RAGVIZ_JOBS", "1")
+    started: list[tuple[str, dict[str, str]]] = []
+    monkeypatch.setattr(queue, "start_waiting", lambda _: None)
+    ann = workspace.acting(Person("ann", "editor"), {"OPENAI_BASE_URL": "http://127.0.0.1:9/of-ann"})
+    root = workspace.acting(Person("root"), {})
+    job, _ = queue.submit_once(ann, NewJob("sample", "of ann", "", {}))
+    queue.cancel(ann, job)
+    monkeypatch.undo()
+
+    def note(job: Job, _: object, typed: dict[str, str]) -> None:
+        started.append((job.person, typed))
+        raise OSError("no process")
+
+    monkeypatch.setattr(queue, "_process", note)
+    with pytest.raises(StorageError):
+        queue.start(root, workspace.store.jobs.get(job.id))
+    assert started == [("root", {})]
 
 
 def test_settings_that_a_person_typed_go_to_that_persons_jobs_alone(workspace, monkeypatch):

@@ -161,6 +161,8 @@ def start(workspace: Workspace, job: Job) -> Job:
 def _started(workspace: Workspace, job: Job) -> Job:
     if workspace.typed:
         _typed[job.id] = workspace.typed
+    else:
+        _typed.pop(job.id, None)  # of somebody else, who queued it before
     start_waiting(workspace)
     now = workspace.store.jobs.get(job.id)
     if now.status == "queued" and not now.host:
