@@ -6,11 +6,13 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ragviz.core import addresses
 from ragviz.core.endpoint_choices import PRESETS
 from ragviz.core.errors import UsageError
 from ragviz.core.question import Question
@@ -242,3 +244,32 @@ def test_targets_are_added_tried_listed_and_deleted(
     )
     assert (made["headers"], made["contexts"]) == ({}, "metadata.retriever_resources[].content")
     assert set(json.loads(command_line("targets", "presets", "--json")[1])) == set(PRESETS)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "[@,@]|" * 60 + "to_string(@)",
+        "[@,@]|" * 60 + "@",
+        "[@,@][]|" * 60 + "@",
+        "join(to_string(@), sources[].text)|" + "join(@, [@,@])|" * 20 + "@",
+    ],
+)
+def test_an_expression_makes_no_more_of_a_reply_than_a_reply_may_have(system: SystemServer, answer: str) -> None:
+    """Of a line, an expression of a line can make more than any memory holds."""
+    item = endpoint.test(target(system, answer=answer), QUESTION).item
+    assert "--answer makes more of its reply than a reply may have" in item.error
+
+
+def test_a_question_is_not_sent_a_thousand_times_in_one_request(system: SystemServer) -> None:
+    made = target(system, body=json.dumps({"question": "{{question}}" * 8_000}))
+    with pytest.raises(UsageError, match="let the question stand in its body once"):
+        endpoint.test(made, Question("q", "x" * 10_000, "", (), "hand"))
+    assert not system.bodies
+
+
+def test_nothing_is_read_where_a_cloud_gives_out_keys(system: SystemServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(addresses, "_OF_MACHINES", (ip_network("127.0.0.0/8"),))
+    tested = endpoint.test(target(system), QUESTION)
+    assert "at an address of this machine's own link" in tested.item.error
+    assert tested.reply is None

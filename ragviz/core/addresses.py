@@ -6,6 +6,7 @@ An address holds secrets before its last @ (user and password), and in its param
 from __future__ import annotations
 
 import re
+from ipaddress import IPv6Address, ip_address, ip_network
 from urllib.parse import unquote_plus, urlsplit
 
 HIDDEN = "••••"
@@ -29,7 +30,7 @@ HARMLESS = frozenset(
 )
 """Parameters that are shown; all others may be secrets, and so may their names when a secret has a = in it."""
 
-_ADDRESS = re.compile(r"\b[a-z][a-z0-9+.-]*://[^\s<>]+", re.IGNORECASE)
+_ADDRESS = re.compile(r"\b[a-z][a-z0-9+.-]{0,30}://[^\s<>]+", re.IGNORECASE)
 
 
 def shown(address: str) -> str:
@@ -57,6 +58,25 @@ def is_usable(address: str) -> bool:
         return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:  # a port that is no number, or out of range
         return False
+
+
+_OF_MACHINES = tuple(
+    map(ip_network, ("169.254.0.0/16", "fe80::/10", "fd00:ec2::254", "100.100.100.200", "192.0.0.192"))
+)
+
+
+def is_of_machine(host: str) -> bool:
+    """Return whether an IP address is where a cloud tells its machines their keys, or otherwise of one link alone.
+
+    >>> is_of_machine("169.254.169.254"), is_of_machine("::ffff:169.254.169.254"), is_of_machine("10.0.0.5")
+    (True, True, False)
+    """
+    try:
+        peer = ip_address(host.partition("%")[0])
+    except ValueError:  # the path of a socket
+        return False
+    peer = (peer.ipv4_mapped if isinstance(peer, IPv6Address) else None) or peer
+    return any(peer in network for network in _OF_MACHINES)
 
 
 def is_ambiguous(address: str) -> bool:

@@ -8,6 +8,7 @@ import random
 import re
 import threading
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -16,7 +17,6 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 import jmespath
-from jmespath.parser import ParsedResult
 
 from ragviz.core import addresses, certificates
 from ragviz.core.endpoint_choices import Endpoint
@@ -27,6 +27,7 @@ from ragviz.core.stopping import current, detached
 from ragviz.models import refusals, transport
 from ragviz.models.replies import Malformed
 from ragviz.models.transport import Gate
+from ragviz.targets import reply_search
 from ragviz.targets.logged_content import number
 from ragviz.targets.logged_item import LoggedItem, Passage
 from ragviz.text.denial import abstains
@@ -300,7 +301,14 @@ class Asker:
     def _filling(self, question: Question) -> dict[str, Any]:
         turns = [pair for asked, said in question.history for pair in (("user", asked), ("assistant", said))]
         history = [{"role": role, "content": storable(text)} for role, text in turns]
-        return {"question": storable(question.text), "id": storable(question.id), "history": history}
+        values = {"question": storable(question.text), "id": storable(question.id), "history": history}
+        places = Counter(_PLACE.findall(self.endpoint.url + self.endpoint.body))
+        if sum(number * len(_text(values[place])) for place, number in places.items()) > transport.MOST_BYTES:
+            raise UsageError(
+                f"A request to target '{self.endpoint.name}' would have more than {transport.MOST_BYTES:,} characters: "
+                "let the question stand in its body once."
+            )
+        return values
 
     def _body(self, question: Question) -> Any:
         return filled(_template(self.endpoint), self._filling(question))
@@ -323,6 +331,8 @@ class Asker:
         address, library = self._address(question, expanded=True), self._library
         try:
             with self._client.stream(endpoint.method, address, headers=headers, content=body) as response:
+                if addresses.is_of_machine(response.extensions["network_stream"].get_extra_info("server_addr")[0]):
+                    raise _Failed("is at an address of this machine's own link, where clouds give out keys. Set --url.")
                 data = transport.body_of(response, transport.MOST_BYTES, ends)
         except (TimeoutError, library.TimeoutException):
             raise self._late() from None
@@ -419,7 +429,11 @@ class Asker:
     def _found(self, choice: str, events: Sequence[Any]) -> list[Any]:
         """Return what an expression finds in each event, where it finds something."""
         expression = getattr(self.endpoint, choice)
-        values = [_search(expression, event) for event in events] if expression else []
+        try:
+            values = [reply_search.search(expression, event) for event in events] if expression else []
+        except reply_search.TooMuch:
+            told = f"answered, but --{choice.replace('_', '-')} makes more of its reply than a reply may have"
+            raise _Failed(f"{told}: name the part itself.", reply=events) from None
         return [value for value in values if value is not None]
 
     def _listed(self, choice: str, events: Sequence[Any]) -> list[Any]:
@@ -506,25 +520,6 @@ def _events(text: str) -> list[str]:
     blocks = re.split(r"\n\s*\n", text.replace("\r\n", "\n").replace("\r", "\n"))
     data = ("\n".join(m[1] for m in re.finditer(r"^data: ?(.*)$", block, re.MULTILINE)) for block in blocks)
     return [each for each in data if each]
-
-
-def _search(expression: str, value: Any) -> Any:
-    """Return what an expression finds, None for nothing; of `list[].part` one for each of the list, None for no part.
-
-    JMESPath leaves out what has no such part, so that ids and scores would no longer be those of their texts.
-
-    >>> _search("a[].b", {"a": [{"b": 1}, {}]}), _search("a[].b", {}), _search("join('-', a[])", {"a": ["b", "c"]})
-    ([1, None], None, 'b-c')
-    """
-    try:
-        tree = jmespath.compile(expression).parsed
-        if tree["type"] != "projection":
-            return jmespath.search(expression, value)
-        listed, part = (ParsedResult(expression, each) for each in tree["children"])
-        found = listed.search(value)
-        return [part.search(each) for each in found] if isinstance(found, list) else None
-    except jmespath.exceptions.JMESPathError:  # a function of what is not there
-        return None
 
 
 def _worded(value: Any) -> str:
