@@ -101,7 +101,8 @@ def preview(documents: Sequence[DocumentInfo], config: IndexConfig) -> None:
             f"{plain(config.embedder)} is not on this machine: a preview needs its tokenizer and configuration "
             "from the model hub."
         )
-        if not st.button("Download tokenizer"):  # opening an address alone must not make the server download anything
+        # Opening an address alone must not make the server download anything, nor may a viewer.
+        if not st.button("Download tokenizer", disabled=acting.off()):
             return
     sampled = cutting.sampled(documents)
     most = cutting.share_of(sampled)
@@ -274,7 +275,7 @@ def search() -> None:
         return
     if query != st.session_state.get("searched") and (reason := asks_others(info.config.embedder)):
         st.caption(reason)
-        if not st.button("Search", type="primary"):
+        if not st.button("Search", type="primary", disabled=acting.off()):
             return
         st.session_state["searched"] = query
     retrievers = offered(info.config)

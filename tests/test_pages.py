@@ -247,6 +247,12 @@ def test_a_viewer_sees_every_page_and_no_button_changes_anything(
     assert content(home) == before
 
 
+def test_a_viewer_has_nothing_downloaded(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sign_ins, "signed_in", lambda: Person("ann@example.org", "viewer"))
+    shown = show("index", corpus="notes", tab="New index", embedder="acme/mini")
+    assert button(shown, "Download tokenizer").disabled
+
+
 # Home
 
 
