@@ -25,7 +25,7 @@ from ragviz.text.markup import plain, without_middle
 from ragviz.ui import address, cache, frame, job_panel, passages, presses, wording
 from ragviz.ui.kit import acting, figure, form, heading, inputs, notices, tiles
 
-HITS = 8  # of each retriever
+HITS = 5  # of each retriever
 VECTORS = list(TYPES)
 BUILDING = (("m", 2, 128), ("ef_construction", 8, 1000), ("shards", 1, 64))  # numbers of an index, with their range
 REPLICAS = ["automatic", "0", "1", "2"]

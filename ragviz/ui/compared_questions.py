@@ -23,7 +23,7 @@ from ragviz.metrics.registry import REGISTRY, title_of
 from ragviz.report import pair_plots
 from ragviz.runs import moved_questions
 from ragviz.runs.moved_questions import Streams
-from ragviz.text.markup import plain, without_middle
+from ragviz.text.markup import plain
 from ragviz.text.names import distinct
 from ragviz.ui import address, cache, question_table, wording
 from ragviz.ui.compared_runs import MARKS, Compared, written
@@ -155,15 +155,13 @@ def slice_rows(chosen: Sequence[Slice], names: Sequence[str]) -> pd.DataFrame:
 
 
 def _slices_table(shown: Compared, chosen: Sequence[Slice]) -> None:
-    short = distinct(shown.names, 9 if all(map(str.isascii, shown.names)) else 5)  # ideographs are twice as wide
+    short = distinct(shown.names, 16)
     rows = slice_rows(chosen, short)
-    rows["Slice"] = [without_middle(name, 60) for name in rows["Slice"]]
     table.draw(
         rows, "slices", alt="Slices of the questions", above=wording.counted(len(rows), "slice"), file="slices",
-        saved=lambda: slice_rows(chosen, distinct(shown.names, 60)), most=8, lines=2,  # a document's name may need two
-        columns={"Divided by": 80, "Slice": 110, "n": 38, **{name: table.number(74, "%.2f") for name in short},
-                 "Clusters": table.number(66, help="Documents; those that one question needs are one."),
-                 "Difference [95 % CI]": 126, "Verdict": 95, "p (adjusted)": table.text(54, label="p (adj.)")},
+        saved=lambda: slice_rows(chosen, distinct(shown.names, 60)), most=12,
+        columns={"Slice": 260, "n": 50, **{name: table.number(120, "%.2f") for name in short},
+                 "Clusters": table.number(70, help="Documents; those that one question needs are one.")},
         among=chosen, turn=_turn(), opened=lambda each: _list_slice(each.part.key),
     )  # fmt: skip
 
