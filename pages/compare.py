@@ -7,7 +7,7 @@ from ragviz.metrics.registry import title_of
 from ragviz.text.markup import plain
 from ragviz.ui import address, cache, compared_questions, compared_runs, downloads, frame, wording
 from ragviz.ui.compared_runs import Compared
-from ragviz.ui.kit import beside, figure, heading, notices
+from ragviz.ui.kit import figure, heading, notices
 
 workspace = frame.begin()
 
@@ -21,13 +21,13 @@ def answer(shown: Compared) -> None:
         if len(shown.runs) == 2:
             compared_runs.settings_table(shown.comparison)
 
-    beside.draw("answer", partial(compared_runs.leaderboard, shown), right)
+    notices.beside("answer", partial(compared_runs.leaderboard, shown), right)
 
 
 def takes(shown: Compared) -> None:
     """Draw what runs take; from three on also all pairs."""
     tokens = [partial(compared_runs.recall_by_tokens, shown)] if shown.comparison.metrics else []
-    beside.draw("expenses", *tokens, partial(compared_runs.quality_by_expense, shown))
+    notices.beside("expenses", *tokens, partial(compared_runs.quality_by_expense, shown))
     if len(shown.runs) > 2:
         compared_runs.pairs_table(shown)
 

@@ -132,7 +132,7 @@ def ids_of(names: Collection[str]) -> frozenset[str]:
 @cache.kept(32, also=lambda corpus, _: [each.id for each in store.sets.all(corpus.id)])
 def asking_of(corpus: Corpus, ids: frozenset[str]) -> int:
     """Return how many questions have evidence in documents, which may be deleted."""
-    return sum(each.found + each.stale for each in authoring.anchored(store, corpus.id, sorted(ids)))
+    return authoring.anchored(store, corpus.id, ids)
 
 
 def delete_documents(corpus: Corpus, names: list[str]) -> None:

@@ -9,7 +9,7 @@ from ragviz.health import synthetic
 from ragviz.service import experiment_verbs
 from ragviz.text.markup import plain, sentence
 from ragviz.ui import address, budget, downloads, experiment_form, experiment_view, frame, job_panel, presses
-from ragviz.ui.kit import heading, inputs, notices
+from ragviz.ui.kit import form, heading, notices
 
 NEW = "*"
 """The value of the parameter `experiment` that stands for a new one."""
@@ -60,7 +60,7 @@ def new_experiment() -> None:
             st.caption("What it takes is shown when the choices can be used.")
             return
         free = next(name for n in count(1) if (name := f"experiment-{n}") not in names)
-        name = inputs.suggested_name("Name", "experiment-name", free, used_by=presses.key("start-sweep"))
+        name = form.suggested_name("Name", "experiment-name", free, used_by=presses.key("start-sweep"))
         alone = len(chosen.planned.cells) < 2
         if alone:
             st.caption("Choose a second value for one of the choices: there is one cell.")
@@ -83,4 +83,4 @@ else:
         note := synthetic.banner(configs, [q.generator for q in store.questions.all(experiment.questions) if q.asked])
     ):
         st.warning(plain(note))
-    experiment_view.draw(corpus, experiment)
+    experiment_view.draw(experiment)

@@ -23,7 +23,7 @@ from ragviz.service import index_verbs
 from ragviz.text import markup
 from ragviz.text.markup import plain, without_middle
 from ragviz.ui import address, cache, frame, job_panel, passages, presses, wording
-from ragviz.ui.kit import acting, figure, form, heading, inputs, notices, tiles
+from ragviz.ui.kit import acting, figure, form, heading, notices, tiles
 
 HITS = 5  # of each retriever
 VECTORS = list(TYPES)
@@ -62,7 +62,7 @@ def choices() -> tuple[str, dict[str, Any]]:
     made += "" if given["prefix"] == prefixes.NONE else f"-{given['prefix']}"
     suggested = wording.free_name(made, {info.name for info in store.indexes.all()})
     with naming:
-        return inputs.suggested_name("Name", "index-name", suggested, used_by=presses.key("build-index")), given
+        return form.suggested_name("Name", "index-name", suggested, used_by=presses.key("build-index")), given
 
 
 def elasticsearch_options() -> dict[str, Any]:

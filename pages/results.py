@@ -27,7 +27,7 @@ from ragviz.ui import (
     what_if_tab,
     wording,
 )
-from ragviz.ui.kit import beside, figure, heading, notices, tiles
+from ragviz.ui.kit import figure, heading, notices, tiles
 
 MISSES_EXPLAINED = (
     "Questions that need a passage of which no chunk is anywhere in the ranking. A larger k does not help: change the "
@@ -115,7 +115,7 @@ def settings_line(run: Run) -> str:
 def overview() -> None:
     parts = [partial(run_rankings.histogram, summary, key)] if summary.n else []
     parts.insert(0 if run.knows.answers else len(parts), partial(run_rankings.waterfall, run, summary, key))
-    beside.draw("overview", *parts)
+    notices.beside("overview", *parts)
     if summary.n and not unranked:
         with notices.errors_shown():
             rescue_table.draw(run, k)
@@ -124,7 +124,7 @@ def overview() -> None:
 
 def by_part() -> None:
     parts = [partial(run_rankings.curves, summary, key)] if summary.n else []
-    beside.draw("by-part", *parts, partial(run_rankings.slices_table, run, summary, key))
+    notices.beside("by-part", *parts, partial(run_rankings.slices_table, run, summary, key))
 
 
 corpus = frame.need_corpus()

@@ -22,7 +22,7 @@ from ragviz.store import stored_calls
 from ragviz.targets.targets import TARGETS
 from ragviz.text.markup import plain
 from ragviz.ui import address, budget, cache, frame, job_panel, presses, wording
-from ragviz.ui.kit import form, heading, inputs, notices, tiles
+from ragviz.ui.kit import form, heading, notices, tiles
 
 FIELDS = fields_of(RunConfig)
 DEFAULTS = "Defaults"
@@ -207,7 +207,7 @@ def naming(config: RunConfig) -> str:
     side = f"-{config.split}" if config.split else ""
     made_of = f"{store.indexes.get(config.index).name}-{config.retriever}{reranker}{answerer}{side}"
     suggested = wording.free_name(made_of, taken)
-    return inputs.suggested_name("Name", "run-name", suggested, used_by=presses.key("make-run"))
+    return form.suggested_name("Name", "run-name", suggested, used_by=presses.key("make-run"))
 
 
 # The estimate

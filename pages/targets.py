@@ -18,7 +18,7 @@ from ragviz.targets.logged_item import Log, Reading
 from ragviz.text.markup import plain, shortened
 from ragviz.text.normal_form import normal_form
 from ragviz.ui import address, cache, frame, job_panel, presses, wording
-from ragviz.ui.kit import acting, form, heading, inputs, notices, table
+from ragviz.ui.kit import acting, form, heading, notices, table
 
 workspace = frame.begin()
 store = workspace.store
@@ -160,7 +160,7 @@ def import_form(file_name: str, file_id: str, data: bytes, found: Reading, roles
     st.caption(f"Not known, and not shown: {', '.join(name for name, count in counts.items() if not count)}.")
     cost = "" if judging.cost is None else f", {requests.dollars(judging.cost)}"
     st.caption(f"Judging them later takes at most {wording.counted(judging.calls, 'call')} of a model{cost}.")
-    name = inputs.suggested_name("Name of the run", "imported-name", file_name.rpartition(".")[0] or file_name)
+    name = form.suggested_name("Name of the run", "imported-name", file_name.rpartition(".")[0] or file_name)
     corpora = [NO_DOCUMENTS, *(each.name for each in store.corpora.all() if each.name != sample.NAME)]
     documents = st.selectbox(
         "Its documents",
@@ -349,7 +349,7 @@ def ask_all(target: Endpoint) -> None:
         title = st.selectbox("Questions", list(sets), key="ask-set", placeholder="none yet: bring in a file of them")
         taken = {run.name for run in store.runs.all()}
         number = next(n for n in count(1) if f"{target.name} {n}" not in taken)
-        name = inputs.suggested_name(
+        name = form.suggested_name(
             "Name of the run", "ask-name", f"{target.name} {number}", used_by=presses.key("ask-endpoint")
         )
         repeats = st.number_input(

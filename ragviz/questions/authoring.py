@@ -251,27 +251,13 @@ def stale(questions: Sequence[Question]) -> list[Stale]:
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class Anchored:
-    """How many questions of a set have evidence in some documents: all of it found there, or some of it stale."""
-
-    question_set: str
-    found: int
-    stale: int
-
-
-def anchored(store: Store, corpus_id: str, document_ids: Collection[str]) -> list[Anchored]:
-    """Return, for each question set of a corpus with evidence in these documents, which may be deleted, its counts."""
-    sets = []
-    for question_set in store.sets.all(corpus_id):
-        inside = [
-            [span for span in question.spans if span.document_id in document_ids]
-            for question in store.questions.all(question_set.id)
-        ]
-        lost = sum(any(span.stale for span in spans) for spans in inside)
-        if touched := sum(map(bool, inside)):
-            sets.append(Anchored(question_set.name, touched - lost, lost))
-    return sets
+def anchored(store: Store, corpus_id: str, document_ids: Collection[str]) -> int:
+    """Return how many questions of a corpus have evidence in these documents, which may be deleted."""
+    return sum(
+        any(span.document_id in document_ids for span in question.spans)
+        for question_set in store.sets.all(corpus_id)
+        for question in store.questions.all(question_set.id)
+    )
 
 
 def mended(evidence: Evidence, group: int, member: int, span: Span) -> Evidence:

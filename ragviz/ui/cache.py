@@ -8,7 +8,6 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import wraps
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
@@ -319,18 +318,13 @@ SOURCES = comparisons.Sources(
 def questions_in(question_set: QuestionSet) -> list[Question]:
     """Return all questions of a set, in order; of those read last, only what has changed since is decoded."""
     read = _read_last(workspace().store.address, question_set.id)
-    read.questions = workspace().store.questions.decoded(question_set.id, read.questions)
-    return [stored.question for stored in read.questions.values()]
-
-
-@dataclass(slots=True)
-class _Read:
-    questions: Mapping[str, StoredQuestion] = field(default_factory=dict)
+    read["last"] = workspace().store.questions.decoded(question_set.id, read.get("last", {}))
+    return [stored.question for stored in read["last"].values()]
 
 
 @st.cache_resource(show_spinner=False, max_entries=8)
-def _read_last(store: str, set_id: str) -> _Read:
-    return _Read()
+def _read_last(store: str, set_id: str) -> dict[str, Mapping[str, StoredQuestion]]:
+    return {}
 
 
 # What would rescue lost questions

@@ -27,7 +27,7 @@ from ragviz.text.markup import plain
 from ragviz.text.names import distinct
 from ragviz.ui import address, cache, question_table, wording
 from ragviz.ui.compared_runs import MARKS, Compared, written
-from ragviz.ui.kit import beside, figure, filters, heading, table
+from ragviz.ui.kit import figure, filters, heading, notices, table
 
 TAB = "Questions"
 """The tab of the page Compare that lists the questions."""
@@ -303,7 +303,7 @@ def each_question(shown: Compared) -> None:
     A click on a stream, which is above, or a slice, which is on another tab, brings the list into view.
     """
     st.html(f"<span id='{ANCHOR}'></span>")
-    beside.draw("cases", partial(_scatter, shown), partial(_list, shown), widths=(2, 3))
+    notices.beside("cases", partial(_scatter, shown), partial(_list, shown), widths=(2, 3))
     heading.follow(ANCHOR, {name: st.query_params[name] for name in ("stream", "slice") if st.query_params.get(name)})
 
 

@@ -20,20 +20,19 @@ from ragviz.text.markup import plain
 from ragviz.text.names import distinct
 from ragviz.ui import address, budget, cache, compared_runs, experiment_form, job_panel, presentation, wording
 from ragviz.ui.compared_runs import Compared
-from ragviz.ui.kit import acting, beside, heading, notices, table, tiles
+from ragviz.ui.kit import acting, heading, notices, table, tiles
 
 STATES = {"waiting": "· waiting", "running": "▷ running", "done": "✓ done", "failed": "✗ failed"}
 
 
-def draw(corpus: Corpus, experiment: Experiment) -> None:
+def draw(experiment: Experiment) -> None:
     """Draw an experiment; while it is being made, its cells fill in."""
-    active = any(
-        job_panel.active_job(kind, corpus.id, experiment=experiment.id) is not None for kind in ("sweep", "confirm")
-    )
-    st.fragment(_draw, run_every=2.0 if active else None)(corpus, experiment.id, active=active)
+    kinds = ("sweep", "confirm")
+    active = any(job_panel.active_job(kind, experiment.corpus_id, experiment=experiment.id) for kind in kinds)
+    st.fragment(_draw, run_every=2.0 if active else None)(experiment.id, active=active)
 
 
-def _draw(corpus: Corpus, experiment_id: str, *, active: bool) -> None:
+def _draw(experiment_id: str, *, active: bool) -> None:
     with notices.errors_shown():
         shown = cache.outcome(cache.workspace().store.experiments.get(experiment_id))
         experiment, conclusion = shown.experiment, shown.conclusion
@@ -52,7 +51,7 @@ def _draw(corpus: Corpus, experiment_id: str, *, active: bool) -> None:
                     st.caption(f":orange[▲] {plain(conclusion.leaning)}")
             else:
                 _sides(shown, shown.test)
-            _actions(corpus, shown, active=active)
+            _actions(shown, active=active)
         if presentation.shows(""):
             _pictures(shown)
             _cells(shown)
@@ -76,7 +75,7 @@ def _sides(shown: Outcome, test: Conclusion) -> None:
             _notes(test)
 
 
-def _actions(corpus: Corpus, shown: Outcome, *, active: bool) -> None:
+def _actions(shown: Outcome, *, active: bool) -> None:
     experiment = shown.experiment
     states = [row.cell.state for row in shown.rows]
     todo, failed = len(states) - states.count("done"), states.count("failed")
@@ -126,7 +125,7 @@ def _pictures(shown: Outcome) -> None:
 
     if shown.test is not None:
         st.caption("Pictures and table are those of the validation questions, where the choice was made.")
-    beside.draw("cells", partial(compared_runs.leaderboard, compared), partial(compared_runs.differences, compared))
+    notices.beside("cells", partial(compared_runs.leaderboard, compared), partial(compared_runs.differences, compared))
 
 
 def _cells(shown: Outcome) -> None:

@@ -16,7 +16,7 @@ from ragviz.questions.question_types import STYLES, STYLES_OF, TYPE_TITLES, TYPE
 from ragviz.service import question_verbs
 from ragviz.text.markup import plain
 from ragviz.ui import address, budget, cache, job_panel, presses, review_tab, wording
-from ragviz.ui.kit import acting, heading, inputs, notices, table, tiles
+from ragviz.ui.kit import acting, form, heading, notices, table, tiles
 
 DOCUMENTS = 12
 """Rows of the table of documents that are shown at once."""
@@ -72,7 +72,7 @@ def _choices(source: IndexInfo, generator: str, suggested: str) -> tuple[dict[st
         "Types", able, selection_mode="multi", default=able, format_func=lambda name: TYPES[name].title,
         key=f"generate-kinds-{generator}", help=" ".join(f"{TYPES[name].title}: {TYPES[name].help}" for name in able),
     )  # fmt: skip
-    name = inputs.suggested_name(
+    name = form.suggested_name(
         "Set name", "generate-name", suggested, "A new name, or an existing set to add to.",
         used_by=presses.key("generate-questions"),
     )  # fmt: skip

@@ -18,7 +18,7 @@ from ragviz.questions.formats import input_file, set_formats
 from ragviz.service import question_verbs
 from ragviz.text.markup import plain
 from ragviz.ui import address, cache, job_panel, presses, wording
-from ragviz.ui.kit import acting, inputs, notices, table
+from ragviz.ui.kit import acting, form, notices, table
 
 AT_ONCE = 2**20
 """Bytes that are imported while the page waits; more are imported by a job, and the page stays live."""
@@ -60,7 +60,7 @@ def show(corpus: Corpus, suggested: str) -> None:
                 "Several relevant documents are all needed", key="import-all-needed",
                 help="Of BEIR and TREC, whose judgements do not say so; otherwise any one of them suffices.",
             )  # fmt: skip
-        name = inputs.suggested_name("Set name", "import-name", suggested, used_by=presses.key("import-questions"))
+        name = form.suggested_name("Set name", "import-name", suggested, used_by=presses.key("import-questions"))
         going = job_panel.active_job("import", corpus.id) is not None
         label = "Importing…" if going else "Import"
         pressed = st.form_submit_button(

@@ -20,7 +20,7 @@ from ragviz.text import markup
 from ragviz.text.former_documents import UNKNOWN
 from ragviz.text.markup import plain
 from ragviz.ui import address, cache, passages, unsaved, verification_button, versions_tab, wording
-from ragviz.ui.kit import acting, filters, saving, table
+from ragviz.ui.kit import acting, filters, table
 
 STATUSES: tuple[QuestionStatus, ...] = get_args(QuestionStatus)
 SHOWN = ("all", *STATUSES, "stale")  # stale: with evidence whose text is gone
@@ -86,7 +86,7 @@ def show(question_set: QuestionSet, questions: Sequence[Question], names: Mappin
         in_table = st.toggle("Edit in the table", **switched)
         verification_button.show(question_set, questions)
         listed = partial(_rows_of, filtered_questions, names)
-        saving.button(listed, question_set.name, "questions-shown")
+        table.download(listed, question_set.name, "questions-shown")
     editing = unsaved.being_edited(question_set)
     if not filtered_questions and not (in_table and editing):
         st.caption("No questions match the filter.")

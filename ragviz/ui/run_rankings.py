@@ -121,13 +121,12 @@ def slices_table(run: Run, summary: Summary, key: str) -> None:
 
 def divisions(questions: Iterable[Question]) -> dict[str, tuple[str, tuple[Part, ...]]]:
     """Return by what a run's questions can be divided: title and parts by key; type and style where they are said."""
-    offered: dict[str, tuple[str, tuple[Part, ...]]] = {"document": ("Evidence and document", ("kind", "document"))}
     asked = list(questions)
-    if any(question.type for question in asked):
-        offered["type"] = ("Type", ("type",))
-    if any(question.style for question in asked):
-        offered["style"] = ("Style", ("style",))
-    return offered
+    said: tuple[Part, ...] = ("type", "style")
+    offered: dict[str, tuple[str, tuple[Part, ...]]] = {"document": ("Evidence and document", ("kind", "document"))}
+    return offered | {
+        part: (part.capitalize(), (part,)) for part in said if any(getattr(question, part) for question in asked)
+    }
 
 
 def slice_rows(slices: Sequence[Slice], label: str, depth: int, column: str = "Evidence or document") -> pd.DataFrame:

@@ -22,7 +22,7 @@ from ragviz.runs import choices, judgements, measurements, rescue_words
 from ragviz.service import run_verbs
 from ragviz.text.markup import plain, sentence
 from ragviz.ui import address, budget, cache, job_panel, question_table, wording
-from ragviz.ui.kit import beside, figure, heading, table, tiles
+from ragviz.ui.kit import figure, heading, notices, table, tiles
 
 LOOK_AT = 5
 """Questions whose scores are contradicted that are shown."""
@@ -139,7 +139,7 @@ def distributions(run: Run, judgement: judgements.Judgement, key: str) -> None:
     parts = [partial(score_distribution, run, judgement, key)]
     if pair is not None:
         parts.append(partial(completeness_against_conciseness, run, pair, key))
-    beside.draw("scores", *parts)
+    notices.beside("scores", *parts)
 
 
 def score_distribution(run: Run, judgement: judgements.Judgement, key: str) -> None:

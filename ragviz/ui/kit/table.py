@@ -9,9 +9,9 @@ from typing import Any, Literal, TypeVar
 import pandas as pd
 import streamlit as st
 
+from ragviz.questions.interchange import csv_of
 from ragviz.text.markup import shortened, visible
 from ragviz.ui import address
-from ragviz.ui.kit import saving
 
 Row = TypeVar("Row")
 HEIGHTS = {1: 35, 2: 62, 4: 104}
@@ -89,7 +89,7 @@ def draw(
     """
     if file:
         with row_above(key, above) if isinstance(above, str) else above:
-            saving.button(saved or rows, file, f"{key}-csv")
+            download(saved or (lambda: rows), file, f"{key}-csv")
     shown = rows.copy()
     for column, kind in enumerate(rows.dtypes):
         if not pd.api.types.is_numeric_dtype(kind):
@@ -120,6 +120,17 @@ def draw(
         st.dataframe(shown, **options)
     if goes is not None and (going := st.session_state.pop(f"{key}-goes", None)) is not None:
         goes(going)
+
+
+def download(rows: Callable[[], pd.DataFrame], name: str, key: str) -> None:
+    """Draw a button that downloads rows as `name`.csv, made when it is pressed; a cell without a value is empty."""
+
+    def made() -> bytes:
+        shown = rows()
+        cells = shown.astype(object).where(shown.notna(), None)
+        return csv_of([*map(str, shown.columns)], cells.itertuples(index=False, name=None))
+
+    st.download_button("CSV", made, f"{name}.csv", "text/csv", key=key, help="These rows", on_click="ignore")
 
 
 def selected(state: Any, among: Sequence[Row]) -> Row | None:
