@@ -169,11 +169,11 @@ div[data-testid="stMetricValue"] { font-variant-numeric: tabular-nums; }
 </style>"""
 """Text and focus get the contrast that WCAG 2.2 AA requires, in both themes, which Streamlit's own captions, chart
 labels and primary buttons lack. A tile's note stands beside its value where there is room. The tables' own "Download as
-CSV" is hidden: it does not neutralise formulas, `table.download` does. A table's toolbar (5.5rem wide) covers the end of
-what is above it while a cell has the focus. The row above a table is on a level with a heading beside it. "Press Enter
-to submit form" is hidden: it lies over what is typed into a narrow field. In a dialog, an empty list of tags to choose
-from is hidden: it says "No results", though new ones can be typed. A popover whose button opened a dialog is hidden
-while that is open: it would lie over the dialog."""
+CSV" is hidden: it does not neutralise formulas, `table.download` does. A table's toolbar (5.5rem wide) covers the end
+of what is above it while a cell has the focus. The row above a table is on a level with a heading beside it. "Press
+Enter to submit form" is hidden: it lies over what is typed into a narrow field. In a dialog, an empty list of tags to
+choose from is hidden: it says "No results", though new ones can be typed. A popover whose button opened a dialog is
+hidden while that is open: it would lie over the dialog."""
 
 
 _ONE_ENTRY = """
