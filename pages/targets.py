@@ -31,7 +31,7 @@ OFTEN = ("question", "answer", "contexts", "reference")
 """Roles that are offered at once; others are when a column has them, or under More."""
 SEVERAL = ("contexts", "scores")
 """Roles that several columns can have."""
-NO_DOCUMENTS, OWN_QUESTIONS, NO_COLUMN = "None", "Its own", "–"
+NO_DOCUMENTS, OWN_QUESTIONS = "None", "Its own"
 
 
 # A file of what a system said
@@ -88,17 +88,15 @@ def chosen_roles(guessed: Reading, file_id: str) -> dict[str, str]:
 
 
 def chosen_column(name: str, guessed: Reading, file_id: str) -> dict[str, str]:
-    role, key, before = logged_file.ROLES[name], f"role-{name}-{file_id}", guessed.roles.get(name, "")
-    if name in SEVERAL:
-        columns = [column for column in guessed.columns if column in before.split(", ")]
-        picked = ", ".join(st.multiselect(role.label, guessed.columns, columns, help=role.explanation, key=key))
-    else:
-        options = ["", *guessed.columns]
-        at = options.index(before) if before in options else 0
-        titled = {"": NO_COLUMN}
-        picked = st.selectbox(
-            role.label, options, at, format_func=lambda each: titled.get(each, each), help=role.explanation, key=key
+    role, before = logged_file.ROLES[name], guessed.roles.get(name, "")
+    known = [before] if before in guessed.columns else [each for each in guessed.columns if each in before.split(", ")]
+    most = None if name in SEVERAL else 1
+    picked = ", ".join(
+        st.multiselect(
+            role.label, guessed.columns, known, max_selections=most, help=role.explanation, placeholder="–",
+            key=f"role-{name}-{file_id}",
         )
+    )  # fmt: skip
     return {name: picked} if picked != before else {}
 
 
