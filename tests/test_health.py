@@ -130,7 +130,7 @@ def test_another_chunk_answers_it():
     other, same = Chunk.make_id("e", 0, 90), Chunk.make_id("d0-0", 20, 60)
 
     def caught(claims, chunk, *supports):
-        verdicts = pooled.Verdicts(claims, {chunk: pooled.Judged(useful=True, supports=frozenset(supports))})
+        verdicts = pooled.Verdicts(claims, {chunk: frozenset(supports)})
         return found("elsewhere", material_of(asked, verdicts={"q0": verdicts}, gold=[(("g",),)]))
 
     assert caught(2, other, 0, 1)["q0"].value == 1

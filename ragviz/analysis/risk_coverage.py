@@ -13,7 +13,7 @@ from ragviz.core.call import Estimate
 from ragviz.core.errors import UsageError
 from ragviz.core.ranking import Ranking
 from ragviz.stats import intervals
-from ragviz.stats.clusters import Clusters, independent_clusters
+from ragviz.stats.clusters import Clusters
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -23,8 +23,7 @@ CONFIDENCES: tuple[Confidence, ...] = get_args(Confidence)
 TITLES: dict[str, str] = {"top": "Score of the first chunk", "margin": "First score − second score"}
 
 POINTS = 200
-"""Thresholds at most at which the curve has an interval."""
-_CELLS = 2_000_000  # numbers held at once while resampling: bounds memory, whatever n is
+"""Thresholds at most at which the curve is drawn, each with its interval."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,10 +51,10 @@ class Cases:
 class Curve:
     """Risk at falling thresholds, each the score of some question: arrays of the same shape, (points,).
 
-    `thresholds` fall, `coverage` rises with them. `low` and `high` bound the risk at a threshold (95 %). `aurc` is the
-    mean, over the answered questions, of the risk at the threshold that just admits each; `whole` the risk when all are
-    answered, which is the AURC of scores that tell nothing, and `best` the AURC of scores that put all wrong answers
-    last. `n` counts all questions, `answered` those that the run answers.
+    `thresholds` fall, `coverage` rises with them. `low` and `high` bound the risk at a threshold as `point` does.
+    `aurc` is the mean, over the answered questions, of the risk at the threshold that just admits each; `whole` the
+    risk when all are answered, which is the AURC of scores that tell nothing, and `best` the AURC of scores that put
+    all wrong answers last. `n` counts all questions, `answered` those that the run answers.
     """
 
     thresholds: Floats
@@ -63,7 +62,7 @@ class Curve:
     risk: Floats
     low: Floats
     high: Floats
-    aurc: Estimate
+    aurc: float
     whole: float
     best: float
     n: int
@@ -117,11 +116,8 @@ def aurc(confidence: ArrayLike, wrong: ArrayLike) -> float:
     return float((errors[order].cumsum()[ends - 1] / ends).mean())
 
 
-def curve(cases: Cases, *, seed: int = 0, samples: int = intervals.SAMPLES) -> Curve:
-    """Draw the curve; intervals by resampling whole clusters of questions.
-
-    Percentiles are widened as Student's t is against the normal distribution (Hesterberg 2015). With too few clusters
-    to speak of other documents, questions are resampled: further questions on these documents.
+def curve(cases: Cases, *, seed: int = 0) -> Curve:
+    """Draw the curve, at `POINTS` thresholds at most.
 
     Raises:
         UsageError: no question is answered.
@@ -131,69 +127,20 @@ def curve(cases: Cases, *, seed: int = 0, samples: int = intervals.SAMPLES) -> C
         raise UsageError("None of the questions is answered: there is no risk to be measured.")
     thresholds, coverage, risk = steps(cases)
     shown = np.unique(np.linspace(0, len(thresholds) - 1, POINTS).round().astype(int))
-    thresholds, coverage, risk = thresholds[shown], coverage[shown], risk[shown]
-    clusters = cases.clusters if cases.clusters.generalise else independent_clusters(len(cases.confidence))
-    tail = _tail(clusters)
-    low, high, areas = _resampled(cases, clusters, thresholds, tail, seed, samples)
-    own = aurc(cases.confidence[cases.answered], cases.wrong[cases.answered])
+    intervals_of = [point(cases, threshold, seed=seed).risk for threshold in thresholds[shown].tolist()]
     wrong = cases.wrong[cases.answered]
-    ends = np.quantile(areas[np.isfinite(areas)], [tail, 1 - tail])
-    area = Estimate(own, float(min(ends[0], own)), float(max(ends[1], own)), len(cases.confidence), clusters.count)
-    best = aurc(-np.arange(len(wrong)), np.sort(wrong))
     return Curve(
-        thresholds,
-        coverage,
-        risk,
-        np.minimum(low, risk),
-        np.maximum(high, risk),
-        area,
+        thresholds[shown],
+        coverage[shown],
+        risk[shown],
+        np.array([each.low for each in intervals_of]),
+        np.array([each.high for each in intervals_of]),
+        aurc(cases.confidence[cases.answered], wrong),
         float(wrong.mean()),
-        best,
+        aurc(-np.arange(len(wrong)), np.sort(wrong)),
         len(cases.confidence),
         len(wrong),
     )
-
-
-def _tail(clusters: Clusters) -> float:
-    from scipy.special import ndtr
-
-    freedom = np.array([max(clusters.count - 1.0, 1.0)])
-    widening = np.sqrt(clusters.count / freedom)
-    return float(ndtr(-intervals.quantiles(freedom) * widening)[0])
-
-
-def _resampled(
-    cases: Cases, clusters: Clusters, thresholds: Floats, tail: float, seed: int, samples: int
-) -> tuple[Floats, Floats, Floats]:
-    """Return the ends of the risk at each threshold, and the AURC of every resample."""
-    admitted = (cases.confidence[:, np.newaxis] >= thresholds) & cases.answered[:, np.newaxis]
-    answered = clusters.parts(admitted.astype(np.float64)).astype(np.float32)
-    wrong = clusters.parts((admitted & cases.wrong[:, np.newaxis]).astype(np.float64)).astype(np.float32)
-    places = np.flatnonzero(cases.answered)
-    places = places[np.argsort(-cases.confidence[places], kind="stable")]
-    errors = cases.wrong[places].astype(np.float32)
-    ordered = cases.confidence[places]
-    ends = np.searchsorted(-ordered, -ordered, side="right") - 1
-    tied = bool((ends != np.arange(len(ends))).any())
-    risks, areas = [], []
-    block = max(1, _CELLS // max(len(places), 1))
-    for drawn in intervals.resamples(clusters.count, seed, samples):
-        for start in range(0, len(drawn), block):
-            counts = drawn[start : start + block]
-            below = counts @ answered
-            risks.append(
-                np.divide(counts @ wrong, below, out=np.full(below.shape, np.nan, np.float32), where=below > 0)
-            )
-            weights = clusters.weights(counts)[:, places]
-            so_far = weights.cumsum(axis=1, dtype=np.float32)
-            at_each = (weights * errors).cumsum(axis=1, dtype=np.float32) / np.maximum(so_far, 1)
-            if tied:
-                at_each = at_each[:, ends]
-            total = so_far[:, -1]
-            areas.append((weights * at_each).sum(axis=1) / np.where(total > 0, total, np.nan))
-    with np.errstate(all="ignore"):
-        low, high = np.nanquantile(np.concatenate(risks), [tail, 1 - tail], axis=0)
-    return low.astype(np.float64), high.astype(np.float64), np.concatenate(areas).astype(np.float64)
 
 
 @dataclass(frozen=True, slots=True)

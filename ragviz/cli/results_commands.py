@@ -178,7 +178,7 @@ def _histogram(summary: evaluate.Summary) -> Iterator[tuple[str, int, str]]:
 
 
 def _draw_pooled(judged: pooled.Pooled) -> None:
-    """Draw what pooled verdicts tell of the misses, and of the context."""
+    """Draw what pooled verdicts tell of the misses."""
     k = judged.k
     rows = [
         (name, f"{each.raw.mean:.3f}", console.interval(each.corrected), f"{each.most.mean:.3f}")
@@ -189,10 +189,6 @@ def _draw_pooled(judged: pooled.Pooled) -> None:
         title = "a chunk that supports the whole reference counts as evidence"
         console.table(("metric", "by evidence alone", "corrected [95 %]", "at most"), rows, title)
         console.say(judged.sentence)
-    for name, bounds in (("precision", judged.context_precision), ("recall", judged.context_recall)):
-        if bounds.least is not None:
-            words = f"context {name}@{k} by all runs' verdicts on whole chunks: {bounds.least:.3f} to {bounds.most:.3f}"
-            console.say(f"{words}, n={bounds.n}; {bounds.known.n} of them judged completely")
 
 
 def _draw_slices(parts: Sequence[evaluate.Slice], by: str, metrics: Sequence[str], depth: int) -> None:

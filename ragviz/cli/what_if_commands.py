@@ -22,7 +22,7 @@ TITLES = {"recall": "Recall", "precision": "Precision", "f1": "F1", "mrr": "MRR"
 def what_if(
     run_name: RunName,
     k: Annotated[int | None, typer.Option("-k", help="Chunks kept; default: the run's.")] = None,
-    constant: Annotated[int | None, typer.Option("--rrf-constant", help="Of a hybrid run; default: the run's.")] = None,
+    constant: Annotated[int | None, typer.Option("--rrf-constant", min=0, help="Of a hybrid run's fusion.")] = None,
     threshold: Annotated[float | None, typer.Option(help="Keep only chunks that score at least this.")] = None,
     budget: Annotated[int | None, typer.Option(help="Tokens of the chunks handed over; default: the run's.")] = None,
     confidence: Annotated[str, typer.Option(help="What is compared with a threshold: top or margin.")] = "top",
@@ -42,7 +42,7 @@ def what_if(
     run = workspace.store.runs.get(run_name)
     stored = what_ifs.stored_of(workspace, run)
     choices = what_ifs.chosen_from(stored, k, threshold, budget)
-    if constant is not None and constant != run.config.rrf_constant and stored.candidates is None:
+    if constant is not None and constant != run.config.rrf_constant and stored.fused is None:
         console.perform(workspace, run_verbs.search_again(workspace, run))
         stored = what_ifs.stored_of(workspace, run, stored.pairs)
     own, judgement = what_ifs.own_choices(run), overviews.overview(workspace, run).judgement
@@ -87,7 +87,7 @@ def _risk(of: what_ifs.Risk, curve: risk_coverage.Curve) -> dict[str, Any]:
         "answered": curve.answered,
         "left_out": of.left_out,
         "unanswerable": of.unanswerable,
-        "aurc": asdict(curve.aurc),
+        "aurc": curve.aurc,
         "risk_of_all": curve.whole,
         "best_aurc": curve.best,
         "curve": {name: [x if math.isfinite(x) else None for x in values] for name, values in columns.items()},

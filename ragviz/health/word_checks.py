@@ -70,9 +70,9 @@ def _judged_support(subject: Subject, verdicts: pooled.Verdicts | None) -> float
     A verdict on several chunks together may support more: then nothing is said.
     """
     gold = subject.gold_chunks
-    if verdicts is None or verdicts.claims <= 0 or not gold or not gold <= verdicts.chunks.keys() or verdicts.sets:
+    if verdicts is None or verdicts.claims <= 0 or not gold or not gold <= verdicts.chunks.keys() or verdicts.together:
         return None
-    return len(frozenset[int]().union(*(verdicts.chunks[i].supports for i in gold))) / verdicts.claims
+    return len(frozenset[int]().union(*(verdicts.chunks[i] for i in gold))) / verdicts.claims
 
 
 def unstated(question: Question, evidence: str) -> list[str]:

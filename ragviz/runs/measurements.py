@@ -240,18 +240,11 @@ def _verdicts(bodies: Sequence[dict[str, Any]]) -> pooled.Verdicts:
     """Return the verdicts on one question's chunks, on the claims that most of them are about."""
     claims, _ = Counter(body["claims"] for body in bodies if "useful" in body).most_common(1)[0]
     same = [body for body in bodies if body["claims"] == claims]
-    chunks, count = dict[str, pooled.Judged](), 0
+    chunks, count = dict[str, frozenset[int]](), 0
     for body in same:
         if "useful" in body:
             row = pool.read_row(body)
             count = len(row)
-            supports = frozenset(n for n, each in enumerate(row) if each.verdict == "supported")
             if body["id"]:
-                chunks[body["id"]] = pooled.Judged(body["useful"], supports)
-    return pooled.Verdicts(count, chunks, tuple(_set(body) for body in same if "numbers" in body))
-
-
-def _set(body: dict[str, Any]) -> pooled.AskedSet:
-    told, ids = pool.read_set(body), body["ids"]
-    found = {n: frozenset(ids.get(key, key) for key in needed) for n, needed in told.found.items()}
-    return pooled.AskedSet(frozenset(ids.get(key, key) for key in told.chunks), told.numbers, found)
+                chunks[body["id"]] = frozenset(n for n, each in enumerate(row) if each.verdict == "supported")
+    return pooled.Verdicts(count, chunks, together=any("numbers" in body for body in same))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import zlib
+import io
 from collections.abc import Sequence
 from itertools import chain, pairwise
 from typing import Any
@@ -23,7 +22,7 @@ from ragviz.store.schema import corpus_hash, questions_hash
 from ragviz.text.counts import first
 from ragviz.workspace import Workspace
 
-_VERSION = "2"
+_VERSION = "3"
 """Version of what is kept, and of the rule by which it is computed."""
 _BATCH = 100
 """Questions that are searched together."""
@@ -114,38 +113,16 @@ def key_of(workspace: Workspace, current: Run, questions: Sequence[Question]) ->
 def components(
     workspace: Workspace, current: Run, questions: Sequence[Question]
 ) -> tuple[list[Ranking], list[Ranking]] | None:
-    """Return the rankings by vectors and by words that a hybrid run fuses, each to `reach`; None where not known.
+    """Return the rankings by vectors and by words that a hybrid run fuses, each to `reach`; None before the search.
 
-    Of finished runs by knn and bm25 over the same chunks and questions, where these are deep enough; else those kept.
     `questions` are those of the run with evidence.
     """
-    if not (key := key_of(workspace, current, questions)):
-        return None
-    by_runs = [_of_runs(workspace, current, questions, name) for name in ("knn", "bm25")]
-    if by_runs[0] is not None and by_runs[1] is not None:
-        return by_runs[0], by_runs[1]
-    body = workspace.store.cache("replay").get_many([key]).get(key)
+    key = key_of(workspace, current, questions)
+    body = workspace.store.cache("replay").get_many([key]).get(key) if key else None
     if body is None:
         return None
     both = decoded(body)
     return both[: len(questions)], both[len(questions) :]
-
-
-def _of_runs(workspace: Workspace, current: Run, questions: Sequence[Question], name: str) -> list[Ranking] | None:
-    """Return the rankings of a run by one of both retrievers; None without a run whose rankings are deep enough."""
-    wanted, own = reach(current), current.provenance["identity"]
-    for run in workspace.store.runs.all(current.corpus_id):
-        identity = run.provenance.get("identity", {})
-        same = all(identity.get(part) == own[part] for part in ("corpus", "questions", "index", "embedder"))
-        if run.status != "done" or run.config.retriever != name or run.config.reranker != "none" or not same:
-            continue
-        by_id = {result.question_id: result.ranking for result in workspace.store.rankings.all(run.id)}
-        rankings = [by_id[question.id] for question in questions if question.id in by_id]
-        # A ranking that is shorter than the run's depth is whole.
-        whole = all(len(each.ids) >= wanted or len(each.ids) < run.config.depth for each in rankings)
-        if whole and len(rankings) == len(questions):
-            return [Ranking(each.ids[:wanted], each.scores[:wanted]) for each in rankings]
-    return None
 
 
 def _searched(
@@ -170,10 +147,15 @@ def encoded(rankings: Sequence[Ranking]) -> bytes:
     """Encode rankings, for `decoded`; scores are kept to float64."""
     ids = sorted({*chain.from_iterable(each.ids for each in rankings)})
     number = {chunk_id: place for place, chunk_id in enumerate(ids)}
-    head = json.dumps([ids, [len(each.ids) for each in rankings]]).encode()
-    chunks = np.array([number[i] for each in rankings for i in each.ids], dtype="<i4")
-    scores = np.array([score for each in rankings for score in each.scores], dtype="<f8")
-    return zlib.compress(len(head).to_bytes(8, "big") + head + chunks.tobytes() + scores.tobytes(), 1)
+    out = io.BytesIO()
+    np.savez_compressed(
+        out,
+        ids=np.array(ids, dtype=np.str_),
+        lengths=np.array([len(each.ids) for each in rankings], dtype=np.int64),
+        chunks=np.array([number[i] for each in rankings for i in each.ids], dtype=np.int32),
+        scores=np.array([score for each in rankings for score in each.scores], dtype=np.float64),
+    )
+    return out.getvalue()
 
 
 def decoded(body: bytes) -> list[Ranking]:
@@ -182,11 +164,7 @@ def decoded(body: bytes) -> list[Ranking]:
     >>> decoded(encoded([Ranking(("b", "a"), (0.5, 0.25)), Ranking((), ())]))
     [Ranking(ids=('b', 'a'), scores=(0.5, 0.25)), Ranking(ids=(), scores=())]
     """
-    data = zlib.decompress(body)
-    end = 8 + int.from_bytes(data[:8], "big")
-    ids, lengths = json.loads(data[8:end])
-    count = sum(lengths)
-    names = np.array(ids, dtype=object)[np.frombuffer(data, "<i4", count, end)].tolist() if count else []
-    scores = np.frombuffer(data, "<f8", count, end + 4 * count).tolist()
-    ends = np.cumsum([0, *lengths]).tolist()
+    with np.load(io.BytesIO(body), allow_pickle=False) as kept:
+        ends = np.cumsum([0, *kept["lengths"]]).tolist()
+        names, scores = kept["ids"][kept["chunks"]].tolist(), kept["scores"].tolist()
     return [Ranking(tuple(names[a:b]), tuple(scores[a:b])) for a, b in pairwise(ends)]

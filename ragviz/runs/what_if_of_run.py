@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ragviz.analysis import evaluate, fusion, risk_coverage
+from ragviz.analysis import evaluate, risk_coverage
 from ragviz.analysis import what_if as reading_off
 from ragviz.analysis.evaluate import cluster_words
-from ragviz.analysis.fusion import Candidates
 from ragviz.analysis.risk_coverage import Cases, Confidence
 from ragviz.analysis.what_if import Choices, Effect, Reading
-from ragviz.core.configuration import IndexInfo, Run
+from ragviz.core.configuration import Run
 from ragviz.core.errors import UsageError
 from ragviz.core.question import Question
-from ragviz.core.ranking import Retrieved
+from ragviz.core.ranking import Ranking, Retrieved
 from ragviz.metrics import rank_metrics
 from ragviz.metrics.rank_metrics import Rankings
+from ragviz.retrieval.retrievers import fuse
 from ragviz.runs import contexts, measurements, searched_again
 from ragviz.runs.judgements import Judgement
 from ragviz.stats.clusters import Clusters, independent_clusters
@@ -35,9 +35,8 @@ Pairs = Sequence[tuple[Question, Retrieved]]
 class StoredRankings:
     """What is read of a run once, for any choices: its questions with what was retrieved, those with evidence in `own`.
 
-    `index` is the run's index where its chunks are still those that the run searched. `candidates` are those of the
-    fusion, None where both rankings are not known; `unequal` counts the questions whose stored ranking differs from
-    what fusing them at the run's own constant gives.
+    `sizes` are the tokens of the chunks, None where the index of the run is not as the run searched it; `fused` are
+    both rankings of each question with evidence that a hybrid run fuses, None where they are not known.
     """
 
     run: Run
@@ -45,10 +44,8 @@ class StoredRankings:
     rankings: Rankings
     own: Reading
     clusters: Clusters
-    index: IndexInfo | None
     sizes: Mapping[str, int] | None
-    candidates: Candidates | None
-    unequal: int
+    fused: tuple[list[Ranking], list[Ranking]] | None
 
 
 def stored_of(workspace: Workspace, current: Run, pairs: Pairs | None = None) -> StoredRankings:
@@ -67,13 +64,8 @@ def stored_of(workspace: Workspace, current: Run, pairs: Pairs | None = None) ->
     index = searched_again.index_of(workspace, current)
     sizes = contexts.sizes_of(workspace, index) if index is not None else None
     own = reading_off.reading(rankings, reading_off.stored_scores(rankings), sizes)
-    both = searched_again.components(workspace, current, questions)
-    candidates, unequal, config = None, 0, current.config
-    if both is not None:
-        candidates = fusion.candidates(*both)
-        unequal = fusion.unequal(candidates, config.rrf_constant, rankings.results, config.depth)
-    clusters = evaluate.document_clusters(questions)
-    return StoredRankings(current, pairs, rankings, own, clusters, index, sizes, candidates, unequal)
+    fused = searched_again.components(workspace, current, questions)
+    return StoredRankings(current, pairs, rankings, own, evaluate.document_clusters(questions), sizes, fused)
 
 
 def own_choices(current: Run) -> Choices:
@@ -91,19 +83,22 @@ def reading_at(stored: StoredRankings, constant: int | None) -> Reading:
     """
     if constant is None or constant == stored.run.config.rrf_constant:
         return stored.own
-    if stored.candidates is None:
+    if stored.fused is None:
         raise UsageError(
             f"Both rankings that run '{stored.run.name}' fuses are not stored to depth "
             f"{searched_again.reach(stored.run)}: search for them first."
         )
-    rankings, scores = fusion.rankings(stored.candidates, constant, stored.rankings)
-    return reading_off.reading(rankings, scores, stored.sizes)
+    depth = stored.run.config.depth
+    results = [
+        replace(result, ranking=fuse(pair, depth, constant))
+        for result, *pair in zip(stored.rankings.results, *stored.fused, strict=True)
+    ]
+    rankings = rank_metrics.read(results, depth)
+    return reading_off.reading(rankings, reading_off.stored_scores(rankings), stored.sizes)
 
 
-def effects(
-    stored: StoredRankings, choices: Choices, constant: int | None = None, read: Reading | None = None
-) -> dict[str, Effect]:
-    """Compare the run's own choices with others; `read` are the rankings at `constant` where they are there already.
+def effects(stored: StoredRankings, choices: Choices, constant: int | None = None) -> dict[str, Effect]:
+    """Compare the run's own choices with others.
 
     Where the tokens of the chunks are not known, a budget of the run is left out of its own numbers.
     """
@@ -111,7 +106,7 @@ def effects(
     if stored.own.tokens is None:
         own = Choices(own.k)
     before = reading_off.measure(stored.own, own)
-    after = reading_off.measure(reading_at(stored, constant) if read is None else read, choices)
+    after = reading_off.measure(reading_at(stored, constant), choices)
     return reading_off.effects(before, after, stored.clusters, seed=stored.run.config.seed)
 
 
@@ -326,7 +321,6 @@ def difference_words(effect: Effect, digits: int) -> str:
 
 def curve_words(risk: Risk, curve: risk_coverage.Curve) -> str:
     """Say what answering everything risks, and how well the scores tell which answers are wrong."""
-    area = curve.aurc
     told = f"{curve.answered:,} of {curve.n:,} questions are answered, {curve.whole:.1%} of these wrong"
     if not risk.judged:
         told = (
@@ -335,8 +329,8 @@ def curve_words(risk: Risk, curve: risk_coverage.Curve) -> str:
         )
     left_out = f" {risk.left_out:,} of which it is not known are left out." if risk.left_out else ""
     return (
-        f"{told}, {risk.unanswerable:,} unanswerable ones among the questions. AURC {area.mean:.3f} [{area.low:.3f}, "
-        f"{area.high:.3f}]: {curve.whole:.3f} if the scores told nothing, {curve.best:.3f} at best.{left_out}"
+        f"{told}, {risk.unanswerable:,} unanswerable ones among the questions. AURC {curve.aurc:.3f}: "
+        f"{curve.whole:.3f} if the scores told nothing, {curve.best:.3f} at best.{left_out}"
     )
 
 

@@ -102,7 +102,7 @@ def _constant_slider(run: Run, stored: StoredRankings) -> int:
     if run.knows.opaque:
         return own
     with st.container():
-        if stored.candidates is None:
+        if stored.fused is None:
             if refused := searched_again.refusal(cache.workspace(), run):
                 st.caption(plain(f"RRF constant: {run.config.ranked_by} has none to try."), help=plain(refused))
             else:
@@ -218,8 +218,8 @@ def _risk(run: Run, k: int) -> None:
 
 
 def _behind(run: Run, *_: object) -> list[str]:
-    """Return the ids of the index and of the other runs, whose rankings may be those that a run fuses."""
-    return [run.corpus_id, run.config.index, *cache.others(run)]
+    """Return the ids of the corpus and of the index, which may be another one now."""
+    return [run.corpus_id, run.config.index]
 
 
 def _searched(run: Run) -> frozenset[str]:
