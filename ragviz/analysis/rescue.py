@@ -14,8 +14,8 @@ from ragviz.stats.clusters import Clusters
 from ragviz.stats.differences import Difference, paired_differences
 
 Bools = NDArray[np.bool_]
-ChangeKind = Literal["k", "budget", "retriever", "reranker", "index", "chunking", "prefix", "both", "run"]
-"""What a change chooses otherwise; "both" are several of them together."""
+ChangeKind = Literal["k", "budget", "retriever", "reranker", "index", "chunking", "prefix", "run"]
+"""What a change chooses otherwise."""
 MORE = (5, 10, 20)
 """Values of k that are tried beside k + 1 and 2k."""
 

@@ -9,7 +9,7 @@ import typer
 
 from ragviz.analysis import rescue as rescuing
 from ragviz.cli import console
-from ragviz.cli.options import Budget, Json, RunName
+from ragviz.cli.options import Json, RunName
 from ragviz.core.configuration import Run
 from ragviz.experiments import grid
 from ragviz.runs import alternatives, replays, rescue_words
@@ -22,12 +22,6 @@ def rescue(
     k: Annotated[int | None, typer.Option("-k", help="Lost is what ranks below k; default: the run's.")] = None,
     stored: Annotated[bool, typer.Option("--stored", help="Search nothing: stored runs and replays only.")] = False,
     build: Annotated[bool, typer.Option("--build", help="Other chunkings, prefixes, rerankers, too.")] = False,
-    combine: Annotated[bool, typer.Option("--combine", help="Put together what gains alone.")] = False,
-    reranker: Annotated[
-        list[str],
-        typer.Option(help="cross-encoder:NAME-OR-FOLDER, or model (paid); may be repeated."),
-    ] = [],
-    budget: Budget = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Tell what it would take, and do nothing.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -41,55 +35,36 @@ def rescue(
     workspace = console.open_workspace()
     run = workspace.store.runs.get(run_name)
     alternatives.check(run, k)
-    shown_k = run.config.k if k is None else k
-    failed: dict[str, str] = {}
-    reranker = [alternatives.whole_name(workspace, name) for name in reranker]
-    changes = alternatives.changes_of(workspace, run, named=reranker)
     if dry_run:
-        body = _foreseen(workspace, run, changes, reranker, build=build)
-        searched, search = counts.counted(body["questions"], "question"), ", ".join(body["search"]) or "nothing new"
-        lines = [f"{searched} would be searched by: {search}."]
-        lines += [f"Built first: {', '.join(body['build'])}: {body['cost']}."] if body["build"] else []
-        lines += [f"{key}: {words}." for key, words in body["paid"].items()]
-        console.show(body, as_json, lambda: console.say(*lines))
+        _foresee(workspace, run, build=build, as_json=as_json)
         return
-    cheap = changes.missing(replays.stored_replays(workspace, changes))
-    if not stored and (cheap or build or combine or reranker):
-        at = shown_k if combine else None
-        most = budget if reranker else None
-        new = run_verbs.replay(workspace, run, build=build, combine=at, rerankers=reranker, budget=most)
-        job = console.perform(workspace, new)
-        failed = dict(job.result["failed"])
-    together = replays.combination(workspace, replays.columns_of(workspace, run), shown_k)
-    columns = together.columns
-    rescued = replays.rescue(columns, shown_k)
-    body = rescue_words.to_json(columns, rescued, together) | {"failed": failed}
-    console.show(body, as_json, lambda: _draw(columns, rescued, together, failed))
+    failed: dict[str, str] = {}
+    if not stored:
+        failed = dict(console.perform(workspace, run_verbs.replay(workspace, run, build=build)).result["failed"])
+    columns = replays.columns_of(workspace, run)
+    rescued = replays.rescue(columns, run.config.k if k is None else k)
+    body = rescue_words.to_json(columns, rescued) | {"failed": failed}
+    console.show(body, as_json, lambda: _draw(columns, rescued, failed))
 
 
-def _foreseen(
-    workspace: console.Workspace, run: Run, changes: alternatives.Changes, named: list[str], *, build: bool
-) -> dict[str, Any]:  # fmt: skip
-    """Return what is to be done: searches, what is built with its cost, and the calls of models."""
+def _foresee(workspace: console.Workspace, run: Run, *, build: bool, as_json: bool) -> None:
+    """Print what is to be done: searches, and what is built first with its cost."""
+    changes = alternatives.changes_of(workspace, run)
     held = replays.stored_replays(workspace, changes)
     computed = changes.missing(held, "compute") if build else []
     body: dict[str, Any] = {
         "run": run.name,
         "questions": len(changes.questions),
-        "search": [change.key for change in changes.missing(held)],
+        "search": [change.key for change in changes.missing(held, "search")],
         "build": [change.key for change in computed],
         "cost": alternatives.foreseen_words(workspace, changes, computed) if computed else "",
-        "paid": {},
     }
-    for change in changes.missing(held, "paid"):
-        if change.config.reranker in named:
-            body["paid"][change.key] = replays.price_of(workspace, changes, change)
-    return body
+    searched, search = counts.counted(body["questions"], "question"), ", ".join(body["search"]) or "nothing new"
+    built = f"Built first: {', '.join(body['build'])}: {body['cost']}." if computed else ""
+    console.show(body, as_json, lambda: console.say(f"{searched} would be searched by: {search}.", built))
 
 
-def _draw(
-    columns: replays.Columns, rescued: rescuing.Rescue, together: replays.Combination, failed: dict[str, str]
-) -> None:
+def _draw(columns: replays.Columns, rescued: rescuing.Rescue, failed: dict[str, str]) -> None:
     console.say(rescue_words.sentence(columns, rescued))
     now = columns.tokens_now(rescued.k)
     rows = []
@@ -99,36 +74,23 @@ def _draw(
         tokens = rescue_words.tokens_words(replay.tokens, now)
         milliseconds = "" if replay.milliseconds is None else f"{replay.milliseconds:,.1f}"
         rows.append((rescue_words.title(columns, replay.key), row.rescues, row.breaks, net, tokens, milliseconds))
-    columns_shown = ("change", "rescues", "breaks", "net [95 %]", "tokens read", "reranking, mean ms")
-    console.table(columns_shown, rows)
-    lines = rescue_words.steps(columns, together)
-    told = [f"Together, step by step: {'; '.join(lines)}."] if len(lines) > 1 else []
-    told += [f"Sweep these, to be confirmed on test: {_sweep(columns, together)}"] if together.steps else []
-    told += [
-        f"Not replayed: {rescue_words.title(columns, change.key)}."
-        for change in columns.missing("search")
-        if change.key not in failed
-    ]
-    if computed := [change for change in columns.missing("compute") if change.key not in failed]:
-        names = ", ".join(rescue_words.title(columns, change.key) for change in computed)
-        told.append(f"Not built yet (--build): {names}.")
-    told += [f"{rescue_words.title(columns, key)} could not be replayed: {reason}" for key, reason in failed.items()]
-    console.say(*rescue_words.notes(columns, rescued.k), *told)
+    console.table(("change", "rescues", "breaks", "net [95 %]", "tokens read", "reranking, mean ms"), rows)
+    console.say(*rescue_words.notes(columns, rescued.k))
+    if values := replays.grid_of(columns, rescued):
+        console.say(f"Sweep the best of each kind, to be confirmed on test: {_sweep(columns.run, values)}")
+    for effort, words in (("search", "Not replayed"), ("compute", "Not built yet (--build)")):
+        left = [change for change in columns.missing(effort) if change.key not in failed]
+        names = ", ".join(rescue_words.title(columns, change.key) for change in left)
+        console.say(f"{words}: {names}." if left else "")
+    console.say(*(f"{rescue_words.title(columns, key)} could not be replayed: {why}" for key, why in failed.items()))
 
 
-def _sweep(columns: replays.Columns, together: replays.Combination) -> str:
-    """Return the command that sweeps all that the steps of a combination choose, without what is the default."""
-    workspace, run = console.open_workspace(), columns.run
-    defaults = grid.defaults(workspace)
-    parts = [
-        "ragviz",
-        "sweep",
-        workspace.store.corpora.get(run.corpus_id).name,
-        "--questions",
-        run.provenance["questions"],
-    ]
-    parts += ["--name", f"{run.name}-rescued"]
-    for axis, values in replays.grid_of(together).items():
-        if values != [defaults[axis]]:
-            parts += ["-k" if axis == "k" else f"--{axis.replace('_', '-')}", ",".join(values)]
+def _sweep(run: Run, values: dict[str, list[str]]) -> str:
+    """Return the command that sweeps these values of choices, without what is the default."""
+    workspace = console.open_workspace()
+    defaults, corpus = grid.defaults(workspace), workspace.store.corpora.get(run.corpus_id).name
+    parts = ["ragviz", "sweep", corpus, "--questions", run.provenance["questions"], "--name", f"{run.name}-rescued"]
+    for axis, several in values.items():
+        if several != [defaults[axis]]:
+            parts += ["-k" if axis == "k" else f"--{axis.replace('_', '-')}", ",".join(several)]
     return f"`{shlex.join(parts)}`."

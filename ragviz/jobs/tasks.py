@@ -277,15 +277,7 @@ def _replay(workspace: Workspace, arguments: Mapping[str, Any], progress: Progre
     from ragviz.runs import replays
 
     run = workspace.store.runs.get(arguments["run"])
-    return replays.replay(
-        workspace,
-        run,
-        build=arguments.get("build", False),
-        combine=arguments.get("combine"),
-        named=arguments.get("rerankers", ()),
-        budget=arguments.get("budget"),
-        progress=progress,
-    )
+    return replays.replay(workspace, run, build=arguments["build"], progress=progress)
 
 
 def _search(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:

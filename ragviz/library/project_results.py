@@ -246,32 +246,25 @@ class Run(Shown):
         index = pd.Index([step.cause for step in steps], name="cause")
         return pd.Series([step.count for step in steps], index=index, name="questions", dtype="int64")
 
-    def rescue(
-        self, k: int | None = None, *, build: bool = False, combine: bool = False, rerankers: Sequence[str] = ()
-    ) -> pd.DataFrame:
+    def rescue(self, k: int | None = None, *, build: bool = False) -> pd.DataFrame:
         """A row for each change that was tried on the lost questions, the greatest net gain first, by its key.
 
         title, rescues, breaks, net (questions), share (`net` of all questions) with its 95 % interval low to high,
         tokens (those of the first k chunks, a question on average), milliseconds, rescued and broken (ids of
         questions). Lost is what ranks below `k` (default: the run's own). What was not replayed yet is searched first,
-        once; `build` tries other chunkings, prefixes and MaxSim, too, which embed texts, `combine` puts the changes
-        together that gain alone, and `rerankers` are others to try ("cross-encoder:NAME-OR-FOLDER"; "model" is paid
-        for).
+        once; `build` tries other chunkings, prefixes and rerankers, too, which compute vectors or scores.
 
         Raises:
-            UsageError: `k` is not from 1 to the run's depth; the run is imported; a reranker cannot be used.
+            UsageError: `k` is not from 1 to the run's depth; the run is imported.
 
         """
         import pandas as pd
 
         current = self._record()
         alternatives.check(current, k)
-        at = current.config.k if k is None else k
-        together = at if combine else None
-        new = run_verbs.replay(self.workspace, current, build=build, combine=together, rerankers=rerankers)
-        job_verbs.perform(self.workspace, new)
-        columns = replays.combination(self.workspace, replays.columns_of(self.workspace, current), at).columns
-        body = rescue_words.to_json(columns, replays.rescue(columns, at))
+        job_verbs.perform(self.workspace, run_verbs.replay(self.workspace, current, build=build))
+        columns = replays.columns_of(self.workspace, current)
+        body = rescue_words.to_json(columns, replays.rescue(columns, current.config.k if k is None else k))
         rows = [row | row["share"] | {"share": row["share"]["mean"]} for row in body["changes"]]
         names = ["change", "title", "rescues", "breaks", "net", "share", "low", "high", "tokens", "milliseconds"]
         return pd.DataFrame(rows, columns=[*names, "rescued", "broken"]).set_index("change")

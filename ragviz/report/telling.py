@@ -75,7 +75,7 @@ def replayed(workspace: Workspace, current: Run, k: int) -> tuple[list[Example],
     """Return the questions to tell of one run, and the changes that they were replayed with; nothing is searched."""
     if measurements.unranked_words(current) or not overviews.overview(workspace, current).summary.n:
         return [], None
-    columns = replays.combination(workspace, replays.columns_of(workspace, current), k).columns
+    columns = replays.columns_of(workspace, current)
     rescued = replays.rescue(columns, k)
     ids = [question.id for question in columns.changes.questions]
     told = []

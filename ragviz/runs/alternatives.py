@@ -1,14 +1,14 @@
-"""Other choices for the questions of a run: which are tried, what each costs, and how several go together."""
+"""Other choices for the questions of a run: which are tried, and what each costs."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any, Literal
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from ragviz.analysis import rescue as rescuing
-from ragviz.core.configuration import REMOTE, IndexConfig, IndexInfo, RetrieverName, Run, RunConfig
+from ragviz.core.configuration import REMOTE, IndexConfig, IndexInfo, Run, RunConfig
 from ragviz.core.digests import digest
 from ragviz.core.errors import RagvizError, UsageError
 from ragviz.core.question import Question
@@ -30,9 +30,8 @@ LARGEST = 8192
 PREFIX_TOKENS = 15
 """Tokens that a prefix is taken to add to a chunk, where its cost is foreseen."""
 
-Effort = Literal["search", "compute", "paid"]
-"""What a replay takes: a search of what is there; vectors computed first, on this machine or by the index's embedder;
-calls of a model for each question, or a reranker that was named."""
+Effort = Literal["search", "compute"]
+"""What a replay takes: a search of what is there; vectors, or scores of a reranker, computed first."""
 
 State = tuple[str, str, str]
 """Documents, configuration and embedder of an index: of two with the same the rankings are the same."""
@@ -45,7 +44,7 @@ class Change:
     `cut` is the configuration of the index that is searched, None where it is not known; `index` its name, "" where
     there is no such index yet: it is built to be searched, and not kept. `runs` are those that were made so, whose
     rankings are stored; without any, `stored` is the key of the replay in the store's cache, "" where the index is
-    gone. `parts` are the keys of the changes that it is made of.
+    gone.
     """
 
     key: str
@@ -56,7 +55,6 @@ class Change:
     stored: str = ""
     cut: IndexConfig | None = None
     effort: Effort = "search"
-    parts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,40 +104,16 @@ class Scene:
 class Changes:
     """What can be tried with the questions of a run, a larger k apart.
 
-    `questions` are those of the run with evidence, where it is now; `untried` are the rerankers that cannot be tried,
-    with the reason.
+    `questions` are those of the run with evidence, where it is now.
     """
 
     questions: tuple[Question, ...]
     changes: tuple[Change, ...]
     scene: Scene
-    untried: Mapping[str, str]
 
-    def missing(self, held: Mapping[str, object] | Collection[str], *efforts: Effort) -> list[Change]:
-        """Return the changes of these efforts (default: searches) that no run and no stored replay tells of.
-
-        `held` are the keys of the latter.
-        """
-        wanted = efforts or ("search",)
-        return [each for each in self.changes if not each.runs and each.stored not in held and each.effort in wanted]
-
-
-def tried(workspace: Workspace, run: Run) -> tuple[list[str], int]:
-    """Return the rerankers that were named to be tried for a run, and how often it was replayed."""
-    key = digest("tried", run.id)
-    names, rounds = json.loads(workspace.store.cache("replay").get_many([key]).get(key, b"[[], 0]"))
-    return names, rounds
-
-
-def note_tried(workspace: Workspace, run: Run, names: Sequence[str], rounds: int) -> None:
-    """Keep what `tried` returns."""
-    workspace.store.cache("replay").put_many({digest("tried", run.id): json.dumps([names, rounds]).encode()})
-
-
-def whole_name(workspace: Workspace, name: str) -> str:
-    """Return the name of a reranker with that of its model."""
-    spec = rerankers.spec_of(name)
-    return f"{name}:{workspace.settings.model}" if spec is not None and spec.asks and ":" not in name else name
+    def missing(self, held: Collection[str], *efforts: Effort) -> list[Change]:
+        """Return the changes of these efforts that no run and no stored replay tells of; `held` are its keys."""
+        return [each for each in self.changes if not each.runs and each.stored not in held and each.effort in efforts]
 
 
 def asked_by(workspace: Workspace, current: Run, asked: Mapping[str, StoredQuestion]) -> tuple[Question, ...]:
@@ -164,17 +138,14 @@ def check(current: Run, k: int | None = None) -> None:
         raise UsageError(f"Run '{current.name}' is not finished: resume it first.")
 
 
-def changes_of(
-    workspace: Workspace, current: Run, asked: tuple[Question, ...] | None = None, named: Collection[str] = ()
-) -> Changes:
+def changes_of(workspace: Workspace, current: Run, asked: tuple[Question, ...] | None = None) -> Changes:
     """Return what can be tried with the questions of a run: retrievers, rerankers, indexes, chunkings, runs that exist.
 
     Nothing is searched; its questions are read unless `asked` holds them. Choices that a run was made with, of the same
-    questions and an index in the same state, are that run's. `named` are rerankers to try, too.
+    questions and an index in the same state, are that run's.
 
     Raises:
-        UsageError: the rankings of the run cannot be measured, or it is not finished; a reranker that was named does
-            not exist, or cannot read the chunks of the index.
+        UsageError: the rankings of the run cannot be measured, or it is not finished.
 
     """
     check(current)
@@ -184,19 +155,18 @@ def changes_of(
     scene = _scene(workspace, current, asked)
     own = scene.own
     changes: list[Change] = []
-    untried: dict[str, str] = {}
     for name in offered(own.config) if own else ():
         if own and name != config.retriever:
             new = replace(config, retriever=name)
             changes.append(_change(workspace, scene, "retriever", name, new, own.config, own))
-    for info in scene.indexes:
-        for name in _searched_by(scene, info):
+    for info in scene.indexes if own is None or scene.rebuilt else [each for each in scene.indexes if each is not own]:
+        there = [name for name in offered(info.config) if current.knows.opaque or name == config.retriever]
+        for name in there:
             new = replace(config, index=info.id, retriever=name)
             label = f"{info.name} by {name}" if current.knows.opaque else info.name
             changes.append(_change(workspace, scene, "index", label, new, info.config, info))
     if own is not None and not scene.rebuilt:
-        found, untried = _rerankers(workspace, scene, named)
-        for name in found:
+        for name in _rerankers(scene, own.config):
             depth = rerankers.default_depth(name)
             new = replace(config, reranker=name, rerank_depth=depth)
             changes.append(_change(workspace, scene, "reranker", name, new, own.config, own))
@@ -207,13 +177,7 @@ def changes_of(
     counted = {id(run) for each in changes for run in each.runs}
     counted.update(id(run) for run in scene.same if _choices_of(run) == _choices_of(current))
     changes += _runs(scene, counted)
-    return Changes(asked, tuple(changes), scene, untried)
-
-
-def _searched_by(scene: Scene, info: IndexInfo) -> list[RetrieverName]:
-    """Return the retrievers that are tried on an index: the run's, unless it is its own; any for another system's."""
-    there = [name for name in offered(info.config) if scene.run.knows.opaque or name == scene.run.config.retriever]
-    return [] if info is scene.own and not scene.rebuilt else there
+    return Changes(asked, tuple(changes), scene)
 
 
 def planned(config: IndexConfig) -> list[tuple[rescuing.ChangeKind, str, IndexConfig]]:
@@ -242,27 +206,6 @@ DIMENSIONS: Mapping[rescuing.ChangeKind, frozenset[str]] = {
     "index": frozenset({"chunking", "prefix"}),
 }
 """What each kind of change chooses; changes go together where they choose nothing twice."""
-
-
-def combined(workspace: Workspace, changes: Changes, parts: Sequence[Change]) -> Change:
-    """Return several changes, of which none chooses what another does, as one."""
-    scene = changes.scene
-    assert scene.own is not None
-    config, cut = scene.run.config, scene.own.config
-    for part in parts:
-        config = replace(config, **_differing(scene.run.config, part.config))
-        cut = replace(cut, **_differing(scene.own.config, part.cut or scene.own.config))
-    info = next(each for each in scene.indexes if each.id == config.index)
-    found = info if cut == info.config else scene.index_of(cut)
-    label = " + ".join(sorted(part.key for part in parts))
-    new = config if found is None else replace(config, index=found.id)
-    keys = tuple(part.key for part in parts)
-    return replace(_change(workspace, scene, "both", label, new, cut, found), parts=keys)
-
-
-def _differing(before: IndexConfig | RunConfig, after: IndexConfig | RunConfig) -> dict[str, Any]:
-    """Return the choices of the second that the first has not."""
-    return {f.name: value for f in fields(after) if (value := getattr(after, f.name)) != getattr(before, f.name)}
 
 
 def foreseen_words(workspace: Workspace, changes: Changes, some: Sequence[Change]) -> str:
@@ -330,7 +273,7 @@ def _change(
     state = scene.planned_state(cut) if info is None else scene.states[info.id]
     ranked = _ranked_by(new)
     reads = info or (None if scene.own is None else replace(scene.own, config=cut))
-    reranking = None if reads is None else _reranking(workspace, reads, new, kind)
+    reranking = None if reads is None else _reranking(workspace, reads, new)
     made = [
         run
         for run in scene.same
@@ -338,9 +281,8 @@ def _change(
     ]
     key = (_VERSION, *state, *ranked, str(new.depth), reranking or "", scene.asked)
     stored = "" if reranking is None else digest(*key)
-    effort: Effort = "search" if info is not None else "compute"
-    if new.reranker != scene.run.config.reranker:
-        effort = "paid" if rerankers.model_of(new.reranker) else "compute" if new.reranker != rerankers.NONE else effort
+    computes = info is None or new.reranker not in (scene.run.config.reranker, rerankers.NONE)
+    effort: Effort = "compute" if computes else "search"
     name = "" if info is None else info.name
     return Change(f"{kind}={label}", kind, new, name, tuple(made), stored, cut, effort)
 
@@ -360,30 +302,20 @@ def _runs(scene: Scene, counted: set[int]) -> list[Change]:
     return changes
 
 
-def _rerankers(workspace: Workspace, scene: Scene, named: Collection[str]) -> tuple[list[str], dict[str, str]]:
-    """Return the rerankers to try, and those that cannot be tried with the reason.
+def _rerankers(scene: Scene, cut: IndexConfig) -> list[str]:
+    """Return the rerankers to try on an index like `cut`: none, those that need no name, those of other runs.
 
-    These are: without one, those that need no name and no model, those of other runs of these questions, those that
-    were named before, and those that are `named`.
+    One that asks a model is not: that would be paid for.
     """
-    own = scene.own
-    assert own is not None
-    used = [run.config.reranker for run in scene.same]
     always = [name for name, spec in rerankers.RERANKERS.items() if spec.takes != "required" and not spec.asks]
-    current = scene.run.config.reranker
-    names = dict.fromkeys([current, rerankers.NONE, *always, *used, *tried(workspace, scene.run)[0], *named])
-    found, untried = list[str](), dict[str, str]()
-    for name in names:
-        try:
-            rerankers.check_offered(own.config, name)
-        except UsageError as error:
-            if name in named:
-                raise
-            untried[name] = str(error)
-            continue
-        if name != current:
-            found.append(name)
-    return found, untried
+    used = [name for run in scene.same if not rerankers.model_of(name := run.config.reranker)]
+    found = []
+    for name in dict.fromkeys([rerankers.NONE, *always, *used]):
+        with suppress(UsageError):  # the index cannot serve it
+            rerankers.check_offered(cut, name)
+            if name != scene.run.config.reranker:
+                found.append(name)
+    return found
 
 
 def _state_of(run: Run) -> State:
@@ -403,12 +335,9 @@ def _choices_of(run: Run) -> tuple[str, ...]:
     return (*_state_of(run), *_ranked_by(run.config), run.provenance["identity"].get("reranking", ""))
 
 
-def _reranking(workspace: Workspace, info: IndexInfo, config: RunConfig, kind: rescuing.ChangeKind) -> str | None:
-    """Return what the scores of the reranker depend on, None where it cannot read the chunks of this index (now).
-
-    So is one that asks a model, unless it is itself the change: the others would pay for each of them.
-    """
-    if kind not in ("reranker", "both") and rerankers.model_of(config.reranker):
+def _reranking(workspace: Workspace, info: IndexInfo, config: RunConfig) -> str | None:
+    """Return what the scores of the reranker depend on, None where it asks a model, or cannot read these chunks."""
+    if rerankers.model_of(config.reranker):
         return None
     try:
         return search.identity_of(workspace, info, config.reranker)

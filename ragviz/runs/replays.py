@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,11 +18,10 @@ from ragviz.core.ranking import Retrieved
 from ragviz.core.stopping import Progress, silent
 from ragviz.index.unlisted import unlisted
 from ragviz.metrics import rank_metrics
-from ragviz.models.requests import dollars
-from ragviz.retrieval import listwise, rerankers, search
+from ragviz.retrieval import rerankers, search
 from ragviz.retrieval.reranking import Report
-from ragviz.runs import alternatives, contexts, overviews, running
-from ragviz.runs.alternatives import Change, Changes, Effort, changes_of
+from ragviz.runs import contexts, overviews, running
+from ragviz.runs.alternatives import DIMENSIONS, Change, Changes, Effort, changes_of
 from ragviz.runs.overviews import Overview
 from ragviz.stats.clusters import Clusters
 from ragviz.store.schema import Cuts, decoded, plain
@@ -66,138 +64,53 @@ class Measured:
 
 
 def stored_replays(workspace: Workspace, changes: Changes) -> set[str]:
-    """Return the keys of the replays that are stored; another set after each replay."""
-    keys = [change.stored for change in changes.changes]
-    _, rounds = alternatives.tried(workspace, changes.scene.run)
-    return workspace.store.cache("replay").held([key for key in keys if key]) | {f"round {rounds}"}
+    """Return the keys of the replays that are stored."""
+    return workspace.store.cache("replay").held([change.stored for change in changes.changes if change.stored])
 
 
-def replay(
-    workspace: Workspace,
-    current: Run,
-    *,
-    build: bool = False,
-    combine: int | None = None,
-    named: Sequence[str] = (),
-    budget: float | None = None,
-    progress: Progress = silent,
-) -> dict[str, Any]:
+def replay(workspace: Workspace, current: Run, *, build: bool = False, progress: Progress = silent) -> dict[str, Any]:
     """Compute and store the replays of a run's questions that no run and no earlier replay tells of.
 
-    These are searches of what is there; with `build` also other chunkings, prefixes and the rerankers that need no
-    model of an endpoint, which embed texts first; and the rerankers that are `named`, of which one that asks a model
-    pays for each question, at most `budget` dollars. With `combine`, a k, the changes that gain alone are put together,
-    as long as each adds something.
-
-    A change that fails is left out with its reason, and the others go on. Returns {"run", "replayed", "failed"}: the
-    keys of the changes, those that failed with the reason.
+    These are searches of what is there; with `build` also other chunkings, prefixes and rerankers, which compute
+    vectors or scores first. A change that fails is left out with its reason, and the others go on. Returns {"run",
+    "replayed", "failed"}: the keys of the changes, those that failed with the reason.
 
     Raises:
-        UsageError: as `changes_of`; a budget for a model without a price.
+        UsageError: as `changes_of`.
 
     """
-    named = [alternatives.whole_name(workspace, name) for name in named]
-    for name in filter(None, map(rerankers.model_of, named)):
-        workspace.check_price(name, budget)
-    changes = changes_of(workspace, current, named=named)
-    there = stored_replays(workspace, changes)
-    missing = changes.missing(there, "search", "compute") if build else changes.missing(there)
-    wanted = [
-        c for c in changes.missing(there, "compute", "paid") if c.kind == "reranker" and c.config.reranker in named
-    ]
-    missing += [change for change in wanted if change not in missing]
-    work = _Work(workspace, current, changes, budget, progress)
-    work.do(missing)
-    tried, rounds = alternatives.tried(workspace, current)
-    names = list(dict.fromkeys([*tried, *named]))
-    while combine is not None:
-        alternatives.note_tried(workspace, current, names, rounds)
-        columns = columns_of(workspace, current, changes_of(workspace, current))
-        open_ = [change for change in combination(workspace, columns, combine).missing if change.key not in work.failed]
-        if not open_:
-            break
-        work.do(open_)
-    if work.replayed or names != tried:
-        alternatives.note_tried(workspace, current, names, rounds + 1)
-    return {"run": current.name, "replayed": work.replayed, "failed": work.failed}
+    changes = changes_of(workspace, current)
+    efforts: tuple[Effort, ...] = ("search", "compute") if build else ("search",)
+    missing, n = changes.missing(stored_replays(workspace, changes), *efforts), len(changes.questions)
+    replayed, failed = list[str](), dict[str, str]()
 
-
-def price_of(workspace: Workspace, changes: Changes, change: Change) -> str:
-    """Say what replaying with a reranker that asks a model would take; its dry run searches, and calls no chat model.
-
-    Raises:
-        SearchError, ModelError: the index's or the embedder's server fails.
-
-    """
-    info = search.ready(workspace, workspace.store.indexes.get(change.config.index))
-    dry = listwise.DryRun(workspace.client(rerankers.model_of(change.config.reranker)))
-    spending = workspace.spending(info.id)
-    try:
-        retrieve = running.retriever_of(workspace, info, change.config, spending, ask=dry)
-        retrieve([question.query for question in changes.questions], change.config.depth)
-    finally:
-        spending.settle()
-    price = dry.client.price(dry.prompt_tokens, dry.completion_tokens)
-    cost = "of no known price" if price is None else dollars(price)
-    tokens = dry.prompt_tokens + dry.completion_tokens
-    return f"{dry.calls - dry.cached:,} of {dry.calls:,} calls to be paid, {tokens:,} tokens, {cost}"
-
-
-@dataclass
-class _Work:
-    """Replays changes one after the other, and reports them as one task."""
-
-    workspace: Workspace
-    current: Run
-    changes: Changes
-    budget: float | None
-    progress: Progress
-    done: int = 0
-    total: int = 0
-    replayed: list[str] = field(default_factory=list)
-    failed: dict[str, str] = field(default_factory=dict)
-
-    def do(self, some: Sequence[Change]) -> None:
-        """Replay some changes; those that fail are noted with the reason."""
-        n = len(self.changes.questions)
-        self.total += len(some) * n
-        self.progress(self.done, self.total, "questions", "Replaying")
-        for change in some:
-            watch = partial(self._within, change.key.partition("=")[2])
-            try:
-                measured = _measured(self.workspace, self.current, change, self.changes, self.budget, watch)
-            except (Cancelled, Deleted):
-                raise
-            except RagvizError as error:
-                self.failed[change.key] = str(error)
-            else:
-                self.workspace.store.cache("replay").put_many(
-                    {change.stored: json.dumps(measured, default=plain).encode()}
-                )
-                self.replayed.append(change.key)
-            self.done += n
-            self.progress(self.done, self.total, "questions", "Replaying")
-
-    def _within(self, name: str, done: int, of: int | None, unit: str, message: str = "") -> None:
+    def within(done: int, of: int | None, unit: str, message: str = "") -> None:
         """Report the progress of one replay as a part of all."""
-        finished = self.done + done if unit == "questions" else self.done
+        finished = place * n + (done if unit == "questions" else 0)
         counted = f" {done:,} of {of:,} {unit}" if of and unit != "questions" else ""
-        self.progress(finished, self.total, "questions", f"{name}: {message}{counted}" if message else name)
+        name = change.key.partition("=")[2]
+        progress(finished, len(missing) * n, "questions", f"{name}: {message}{counted}" if message else name)
+
+    for place, change in enumerate(missing):
+        progress(place * n, len(missing) * n, "questions", "Replaying")
+        try:
+            measured = _measured(workspace, current, change, changes, within)
+        except (Cancelled, Deleted):
+            raise
+        except RagvizError as error:
+            failed[change.key] = str(error)
+        else:
+            body = json.dumps(measured, default=plain).encode()
+            workspace.store.cache("replay").put_many({change.stored: body})
+            replayed.append(change.key)
+    progress(len(missing) * n, len(missing) * n, "questions", "Replaying")
+    return {"run": current.name, "replayed": replayed, "failed": failed}
 
 
-def _measured(
-    workspace: Workspace, current: Run, change: Change, changes: Changes, budget: float | None, progress: Progress
-) -> Measured:
-    """Search an index for the questions; what is paid for them is recorded with the index of the change.
-
-    A model that reranks is paid by the run.
-    """
+def _measured(workspace: Workspace, current: Run, change: Change, changes: Changes, progress: Progress) -> Measured:
+    """Search an index for the questions; what is paid for them is recorded with the index of the change."""
     config, questions, report = change.config, changes.questions, Report()
-    if change.effort == "paid":
-        most = None if budget is None else workspace.store.payments.of(current.id).dollars + budget
-        spending = workspace.spending(current.id, most)
-    else:
-        spending = workspace.spending(config.index)
+    spending = workspace.spending(config.index)
     try:
         opened: AbstractContextManager[tuple[IndexInfo, Mapping[str, Cuts] | None]]
         if change.index or change.cut is None:
@@ -322,96 +235,21 @@ def truncated(columns: Columns, k: int) -> int:
     return int((rescuing.found(own.ranks, k) & ~rescuing.found(own.within(columns.budget), k)).sum())
 
 
-# Together
+def grid_of(columns: Columns, rescue: rescuing.Rescue) -> dict[str, list[str]]:
+    """Return the values to sweep, the run's own first, by choice: of the changes that gain, the best of each kind.
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Step:
-    """One more change of a combination: `change` is all up to it, `added` the part that it adds.
-
-    `row` is what they do together against the run, `more` how many more questions are found than without `added`, and
-    `share` that as a share of all questions, with its 95 % interval.
+    Of two that choose the same, the better one. {} where none gains, and where the index is gone.
     """
-
-    change: Change
-    added: str
-    row: rescuing.Row
-    more: rescuing.Row
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Combination:
-    """Changes put together greedily: the best alone, then each time what adds most, as long as it adds something.
-
-    `missing` are the combinations that have to be replayed before the next step can be told; `columns` hold those that
-    were.
-    """
-
-    k: int
-    steps: tuple[Step, ...]
-    missing: tuple[Change, ...]
-    columns: Columns
-
-
-def combination(
-    workspace: Workspace,
-    columns: Columns,
-    k: int,
-    measured: Callable[[Run], Measured] | None = None,
-) -> Combination:
-    """Put together, at `k`, the best change of each kind that gains alone; nothing is searched.
-
-    A larger k or budget takes no part, which only adds what is read, and neither does what was paid for.
-    """
-    measured = measured or _stored(workspace)
-    gaining = [row for row in rescue(columns, k).rows if row.net > 0]
-    singles = [
-        row for kind in alternatives.DIMENSIONS for row in [row for row in gaining if row.replay.kind == kind][:1]
-    ]
-    parts = [columns.change(row.replay.key) for row in singles]
-    pairs = [(row, part) for row, part in zip(singles, parts, strict=True) if part is not None]
-    free = [(row, part) for row, part in pairs if part.effort != "paid" and part.cut is not None]
-    free.sort(key=lambda each: rescuing.order(each[0]))
-    if len(free) < 2 or columns.changes.scene.paid:
-        return Combination(k, (), (), columns)
-    singles, chosen = [row for row, _ in free], [free[0][1]]
-    steps = [Step(chosen[0], chosen[0].key, singles[0], singles[0])]
-    while True:
-        taken = frozenset().union(*(alternatives.DIMENSIONS[part.kind] for part in chosen))
-        tries = [part for _, part in free if not taken & alternatives.DIMENSIONS[part.kind]]
-        changes = {part.key: alternatives.combined(workspace, columns.changes, [*chosen, part]) for part in tries}
-        changes = {key: change for key, change in changes.items() if change.runs or change.stored}
-        known = _known(workspace, tuple(changes.values()), measured)
-        told = {run.id for c in changes.values() if c.key in known for run in c.runs}  # no changes of their own now
-        kept = [c for c in columns.changes.changes if c.kind != "run" or not told.issuperset(run.id for run in c.runs)]
-        kept += [c for c in changes.values() if c.key in known]
-        columns = replace(
-            columns, changes=replace(columns.changes, changes=tuple(kept)), known={**columns.known, **known}
-        )
-        missing = tuple(change for change in changes.values() if change.key not in known)
-        if missing or not changes:
-            return Combination(k, tuple(steps), missing, columns)
-        rows = {row.replay.key: row for row in rescue(columns, k).rows}
-        best = min(changes, key=lambda key: rescuing.order(rows[changes[key].key]))
-        before, after = steps[-1], rows[changes[best].key]
-        if after.net <= before.row.net:
-            return Combination(k, tuple(steps), (), columns)
-        share = rescuing.rescue(before.row.replay.ranks, k, [after.replay], columns.own.clusters)
-        steps.append(Step(changes[best], best, after, share.rows[0]))
-        chosen.append(next(part for part in tries if part.key == best))
-
-
-def grid_of(together: Combination) -> dict[str, list[str]]:
-    """Return the values of all that the steps of a combination choose, the run's own first, by the choice.
-
-    {} without a step, and where the index is gone.
-    """
-    columns, steps = together.columns, together.steps
-    own = columns.changes.scene.own
-    if not steps or own is None:
+    own, taken, gaining = columns.changes.scene.own, set[str](), list[Change]()
+    for row in rescue.rows:
+        change = columns.change(row.replay.key)
+        if row.net > 0 and change is not None and change.kind in DIMENSIONS and not taken & DIMENSIONS[change.kind]:
+            taken |= DIMENSIONS[change.kind]
+            gaining.append(change)
+    if not gaining or own is None:
         return {}
-    configs = [columns.run.config, *(step.change.config for step in steps)]
-    cuts = [own.config, *(step.change.cut for step in steps if step.change.cut is not None)]
+    configs = [columns.run.config, *(change.config for change in gaining)]
+    cuts = [own.config, *(change.cut for change in gaining if change.cut is not None)]
     values: dict[str, list[Any]] = {
         name: [getattr(cut, name) for cut in cuts] for name in ("chunker", "chunk_size", "overlap", "prefix")
     }
@@ -420,5 +258,5 @@ def grid_of(together: Combination) -> dict[str, list[str]]:
     values |= {name: [getattr(config, name) for config in configs] for name in ("retriever", "reranker", "depth")}
     values["rrf_constant"] = [config.rrf_constant for config in configs if config.retriever == "hybrid"]
     values["rerank_depth"] = [config.rerank_depth for config in configs if config.reranker != rerankers.NONE]
-    values["k"] = [together.k]
+    values["k"] = [rescue.k]
     return {name: list(dict.fromkeys(map(str, several))) for name, several in values.items() if several}

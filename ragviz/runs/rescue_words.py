@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ragviz.analysis import rescue as rescuing
 from ragviz.retrieval import rerankers
 from ragviz.runs import replays
-from ragviz.runs.replays import Columns, Combination
+from ragviz.runs.replays import Columns
 from ragviz.text.counts import counted, first
 
 SHOWN = 3
@@ -37,17 +37,7 @@ def title(columns: Columns, key: str) -> str:
         return f"chunking {name}"
     if kind == "prefix":
         return "without a prefix" if name == "none" else f"{name} before each chunk"
-    if kind == "both":
-        return " + ".join(_part(columns, part) for part in change.parts)
     return f"run {change.runs[0].name}"
-
-
-def _part(columns: Columns, key: str) -> str:
-    """Return what a change is called beside others, where it is not on the same index any more."""
-    change = columns.change(key)
-    if change is not None and change.kind == "retriever":
-        return change.config.retriever
-    return title(columns, key)
 
 
 def detail(columns: Columns, key: str) -> str:
@@ -133,21 +123,6 @@ def suggestion(columns: Columns, rescue: rescuing.Rescue) -> str:
     )
 
 
-def steps(columns: Columns, together: Combination) -> list[str]:
-    """Say what each further change of a combination adds, a line for each step."""
-    lines = []
-    for step in together.steps:
-        share, row = step.more.share, step.row
-        first = step is together.steps[0]
-        gain = row.net if first else step.more.net
-        name = title(columns, step.added) if first else f"+ {_part(columns, step.added)}"
-        added = f"{name}: {gain:+,} questions"
-        if share.low is not None and share.high is not None:
-            added += f" [{share.low:+.0%}, {share.high:+.0%}]"
-        lines.append(added)
-    return lines
-
-
 def notes(columns: Columns, k: int) -> list[str]:
     """Say what the table leaves out, and why, in sentences."""
     changes, index = columns.changes, columns.run.provenance["index"]
@@ -170,11 +145,10 @@ def notes(columns: Columns, k: int) -> list[str]:
         "The run asked the test side of the split, too: a change that is chosen here has seen the questions that would "
         "confirm it. Replay a run of the validation side to choose what is to be confirmed on test.": both_sides,
     }
-    untried = [f"Not tried: {words}" for words in changes.untried.values()]
-    return [words for words, applies in told.items() if applies] + untried
+    return [words for words, applies in told.items() if applies]
 
 
-def to_json(columns: Columns, rescue: rescuing.Rescue, together: Combination | None = None) -> dict[str, Any]:
+def to_json(columns: Columns, rescue: rescuing.Rescue) -> dict[str, Any]:
     """Return the table as the command line prints it; numbers that are not known are null."""
     ids = np.array([question.id for question in columns.changes.questions], dtype=object)
     now = columns.tokens_now(rescue.k)
@@ -190,24 +164,8 @@ def to_json(columns: Columns, rescue: rescuing.Rescue, together: Combination | N
         "changes": [_row_to_json(columns, row, ids, now) for row in rescue.rows],
         "not_replayed": [change.key for change in columns.missing("search")],
         "not_built": [change.key for change in columns.missing("compute")],
-        "not_paid": [change.key for change in columns.missing("paid")],
-        "combination": [
-            {
-                "change": step.row.replay.key,
-                "added": step.added,
-                "title": title(columns, step.added),
-                "net": step.row.net,
-                "more": step.more.net,
-                "share": _share_to_json(step.more),
-            }
-            for step in (together.steps if together else ())
-        ],
         "notes": notes(columns, rescue.k),
     }
-
-
-def _share_to_json(row: rescuing.Row) -> dict[str, float | int | None]:
-    return {name: getattr(row.share, name) for name in ("mean", "low", "high", "n")}
 
 
 def _row_to_json(columns: Columns, row: rescuing.Row, ids: NDArray[np.object_], now: float | None) -> dict[str, Any]:
@@ -220,7 +178,7 @@ def _row_to_json(columns: Columns, row: rescuing.Row, ids: NDArray[np.object_], 
         "rescues": row.rescues,
         "breaks": row.breaks,
         "net": row.net,
-        "share": _share_to_json(row),
+        "share": {name: getattr(row.share, name) for name in ("mean", "low", "high", "n")},
         "tokens": replay.tokens,
         "more_tokens": more,
         "milliseconds": replay.milliseconds,

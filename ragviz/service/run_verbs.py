@@ -173,22 +173,9 @@ def search_again(workspace: Workspace, run: Run) -> NewJob:
 
 
 @verb("editor", "replay a run")
-def replay(
-    workspace: Workspace,
-    run: Run,
-    *,
-    build: bool = False,
-    combine: int | None = None,
-    rerankers: Sequence[str] = (),
-    budget: float | None = None,
-) -> NewJob:
-    """Try what would rescue the lost questions of a run: with `build` what is computed first, `rerankers` by name.
-
-    `combine` is the k at which changes that gain alone are put together; None does not.
-    """
-    arguments: dict[str, Any] = {"run": run.id, "build": build, "combine": combine}
-    arguments |= {"rerankers": list(rerankers), "budget": budget}
-    return NewJob("replay", f"Replay {run.name}", run.corpus_id, arguments)
+def replay(workspace: Workspace, run: Run, *, build: bool = False) -> NewJob:
+    """Try what would rescue the lost questions of a run; with `build` also what is computed first."""
+    return NewJob("replay", f"Replay {run.name}", run.corpus_id, {"run": run.id, "build": build})
 
 
 @verb("editor", "rename a run")

@@ -330,12 +330,9 @@ def _read_last(store: str, set_id: str) -> dict[str, Mapping[str, StoredQuestion
 # What would rescue lost questions
 
 
-def combination(run: Run, k: int) -> replays.Combination:
-    """Return what is known of the changes that a run's questions can be replayed with, together too, at `k`.
-
-    Nothing is searched.
-    """
-    return _combination(run, _held(run), k)
+def replay_columns(run: Run) -> replays.Columns:
+    """Return what is known of the changes that a run's questions can be replayed with; nothing is searched."""
+    return _replay_columns(run, _held(run))
 
 
 def rescue(run: Run, k: int) -> Rescue:
@@ -373,13 +370,8 @@ def _measured(run: Run) -> replays.Measured:
 
 
 @kept(64, also=_replayed_with)
-def _combination(run: Run, held: frozenset[str], k: int) -> replays.Combination:
-    return replays.combination(workspace(), _replay_columns(run, held), k, _measured)
-
-
-@kept(64, also=_replayed_with)
 def _rescue(run: Run, held: frozenset[str], k: int) -> Rescue:
-    return replays.rescue(_combination(run, held, k).columns, k)
+    return replays.rescue(_replay_columns(run, held), k)
 
 
 def runs_of(experiment: Experiment) -> list[str]:

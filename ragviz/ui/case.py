@@ -74,9 +74,7 @@ def cause_line(run: Run, judgement: judgements.Judgement, question: Question, re
         step = cause.next_step
         if step == diagnose.REPLAY and question.id in (ids := cache.summary(run, k).question_ids):
             place = ids.index(question.id)
-            step = (
-                f"{plain(rescue_words.rescuing_one(cache.combination(run, k).columns, cache.rescue(run, k), place))}."
-            )
+            step = f"{plain(rescue_words.rescuing_one(cache.replay_columns(run), cache.rescue(run, k), place))}."
         next_step = "" if name == "fine" else f" Next: {step}"
         st.markdown(f"{mark} **{cause.title}.**{next_step}", help=cause.explanation)
         evaluated = cache.evaluated_to(run, question.id)

@@ -238,7 +238,7 @@ def filter_words(run: Run, k: int, name: str, value: str) -> str:
     if name in ("rescued", "broken"):
         if value == NOTHING:
             return "by nothing that was tried"
-        return f"by {rescue_words.title(cache.combination(run, k).columns, value)}"
+        return f"by {rescue_words.title(cache.replay_columns(run), value)}"
     if name == "score" and (limits := score_range(value)):
         of = score_column(run, k)
         low, high = limits

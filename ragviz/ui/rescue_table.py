@@ -27,15 +27,17 @@ LARGER = 2
 def draw(run: Run, k: int) -> None:
     """Draw the changes, the best first; a number lists its questions, the last column makes the run or compares it."""
     heading.section(f"What would rescue them at k = {k}")
-    together, rescue = cache.combination(run, k), cache.rescue(run, k)
-    columns = together.columns
+    columns, rescue = cache.replay_columns(run), cache.rescue(run, k)
     st.markdown(plain(rescue_words.sentence(columns, rescue)))
     if not rescue.lost.any():
         return
     _not_tried(run, columns)
     if rescue.rows:
         _table(run, columns, rescue)
-    _together(run, together, k)
+    if grid := replays.grid_of(columns, rescue):
+        values = {f"{axis}s": ",".join(chosen) for axis, chosen in grid.items()}
+        words = "Sweep the best of each kind, to be confirmed on test"
+        address.link("experiment", words, experiment="*", set=run.provenance["questions"], **values)
     notes = rescue_words.notes(columns, k)
     if rescue.rows:
         notes.insert(0, "Each row was chosen on these questions: make its run, and confirm it on others.")
@@ -89,27 +91,6 @@ def _offer(
         takes = f" ({plain(cost)})" if cost else ""
         st.markdown(f"Not tried yet: {listed}{more}{takes}.", width="stretch")
         job_panel.button(label, name, new, explained=explained, disabled=disabled)
-
-
-def _together(run: Run, together: replays.Combination, k: int) -> None:
-    if not together.steps:
-        return
-    lines, missing = rescue_words.steps(together.columns, together), together.missing
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        more = "what others add to it is not tried yet" if missing else "no other change adds to it"
-        said = "; ".join(lines if len(lines) > 1 else [*lines, more])
-        st.markdown(f"**Together**: {plain(said)}.", width="stretch")
-        if grid := replays.grid_of(together):
-            values = {f"{axis}s": ",".join(chosen) for axis, chosen in grid.items()}
-            of = run.provenance["questions"]
-            address.link("experiment", "Sweep and confirm these", experiment="*", set=of, **values)
-        if missing:
-            names = "; ".join(rescue_words.title(together.columns, change.key) for change in missing)
-            job = job_panel.newest_job("replay", run.corpus_id, run=run.id)
-            going = job is not None and job.status in queue.ACTIVE
-            label = f"Try {wording.counted(len(missing), 'combination')}"
-            new = partial(run_verbs.replay, cache.workspace(), run, combine=k)
-            job_panel.button(label, "replay-combine", new, explained=plain(names), disabled=going)
 
 
 def _table(run: Run, columns: Columns, rescue: Rescue) -> None:

@@ -33,7 +33,7 @@ def verdict_line(run: Run, summary: Summary, judgement: judgements.Judgement) ->
     k = summary.k
     said = run_verdict.verdict(judgements.measured(run, summary, judgement, cache.lost(run, k)), run.config).sentence
     if summary.n and not measurements.unranked_words(run):
-        best = rescue_words.suggestion(cache.combination(run, k).columns, cache.rescue(run, k))
+        best = rescue_words.suggestion(cache.replay_columns(run), cache.rescue(run, k))
         said = " ".join(filter(None, [said, escape(best)]))
     if said:
         st.html(f'<p class="rv-verdict">{said}</p>')
