@@ -6,16 +6,14 @@ import json
 
 import pytest
 
-from ragviz.analysis.evaluate import breakdown, summarise
-from ragviz.analysis.sides import column
+from ragviz.analysis.evaluate import summarise
 from ragviz.core.document import Chunk, Document, Span
 from ragviz.core.question import Question
 from ragviz.core.ranking import Ranking, Retrieved
 from ragviz.core.recording import Recording
 from ragviz.core.score import Score
 from ragviz.core.verdict import EvaluatedAnswer
-from ragviz.questions.interchange import documents_of
-from ragviz.runs.cases import cases, files
+from ragviz.runs.cases import FILES, cases
 
 DESK = "The desk lends maps for 21 days. Fines are one euro a day. Maps are red."
 GARAGE = "雪链放在车库里。钥匙挂在厨房。"
@@ -92,26 +90,14 @@ def run_cases():
 
 
 @pytest.fixture
-def slices():
-    summary = summarise(RESULTS, QUESTIONS, k=2, depth=3)
-    return breakdown(
-        summary,
-        {name: column(scores) for name, scores in SCORES.items()},
-        QUESTIONS,
-        {q.id: documents_of(q, NAMES) for q in QUESTIONS},
-    ).slices()
-
-
-@pytest.fixture
-def written(run_cases, slices):
-    return files(run_cases, slices, NAMES)
+def written(run_cases):
+    return {name: write(run_cases, NAMES, "") for name, write in FILES.items()}
 
 
 def test_one_file_holds_every_question_answer_rank_hit_and_score_with_reasons(written):
     one, several, nothing = table(written["results.csv"])
     assert (one["question_id"], one["question"], one["kind"]) == ("q1", "How long?", "single")
     assert (one["type"], one["style"], nothing["type"], nothing["style"]) == ("number", "", "", "keywords")
-    assert [row["type"] for row in table(written["evaluation.csv"])] == ["number", "", ""]
     assert (one["reference_answer"], one["answer"], one["answer_status"]) == ("21 days", "21 days [2]", "answered")
     assert (one["document"], one["cause"], one["rank"]) == ("rules/desk.md", "fine", "2")
     assert json.loads(one["hits"]) == [

@@ -245,16 +245,15 @@ def test_a_configuration_is_labelled_that_was_chosen_on_its_own_questions(worksp
     for run, marks in ((chosen, {"chunks"}), (baseline, {""})):
         for file in (
             exports.export_run(workspace, run)["metrics.csv"],
-            exports.export_tables(workspace, run)["means.csv"],
+            exports.export_run(workspace, run, ["means"], files=())["means.csv"],
         ):
             assert {row["chosen_by"] for row in csv.DictReader(io.StringIO(file.decode("utf-8-sig")))} == marks
-    for name in ("results.csv", "evaluation.csv"):
-        of_chosen, of_baseline = (
-            list(csv.DictReader(io.StringIO(exports.export_run(workspace, run)[name].decode("utf-8-sig"))))
-            for run in (chosen, baseline)
-        )
-        assert {row["chosen_by"] for row in of_chosen} == {"chunks"}
-        assert "chosen_by" not in of_baseline[0]
+    of_chosen, of_baseline = (
+        list(csv.DictReader(io.StringIO(exports.export_run(workspace, run)["results.csv"].decode("utf-8-sig"))))
+        for run in (chosen, baseline)
+    )
+    assert {row["chosen_by"] for row in of_chosen} == {"chunks"}
+    assert "chosen_by" not in of_baseline[0]
     lines = [exports.export_run(workspace, run)["results.jsonl"].splitlines() for run in (chosen, baseline)]
     assert [{json.loads(line).get("chosen_by") for line in each} for each in lines] == [{"chunks"}, {None}]
     assert said in repr(project.open_run(chosen.name))

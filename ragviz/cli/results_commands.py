@@ -289,8 +289,8 @@ def export(
     """Write a run's files into FOLDER.
 
     results.csv holds every question with its answer, rank, hits, scores and reasons, results.jsonl the hits' texts too.
-    qa_dataset.csv can be imported again, answers.csv has a row for each hit, evaluation.csv one for each question,
-    metrics.csv the means per kind and per document. --tables and --format add flat tables of everything else.
+    qa_dataset.csv can be imported again, metrics.csv has the means per kind and per document. --tables and --format add
+    flat tables of everything else.
     """
     chosen = list(tables.TABLES) if "all" in names or (file_format and not names) else names
     exports.check_tables(chosen, file_format or "csv")

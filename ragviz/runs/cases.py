@@ -3,30 +3,24 @@
     results.csv, results.jsonl   a row a question: reference, answer, cause, rank, hits, every score with its reason
     qa_dataset.csv               the questions, with evidence: imported, it gives the same questions
     qa_dataset_answers.csv       a row a question: reference, chunks, document, and the run's answer
-    answers.csv                  a row a hit, with its text; a question without any has one row
-    evaluation.csv               a row a question: rank and scores
-    metrics.csv                  every mean, over all questions, per kind, type, style and document, with n and
-                                 interval, and the judge's accuracy on control items
 
-A spreadsheet's cell holds 32,767 characters, so the texts of the hits are in answers.csv and results.jsonl only.
+A spreadsheet's cell holds 32,767 characters, so the texts of the hits are in results.jsonl only.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ragviz.analysis import outcomes
-from ragviz.analysis.evaluate import Slice, Summary
+from ragviz.analysis.evaluate import Summary
 from ragviz.core.document import Chunk
 from ragviz.core.question import Question
 from ragviz.core.ranking import Hit, Retrieved
 from ragviz.core.score import Score
 from ragviz.core.verdict import EvaluatedAnswer
-from ragviz.judging.controls import Controls
-from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.questions.formats.own import QA, qa_row
 from ragviz.questions.interchange import COLUMNS, csv_of, documents_of, question_row
 from ragviz.text.former_documents import is_among, unmarked
@@ -202,34 +196,8 @@ def _text(case: Case, hit: Hit) -> str | None:
     return chunk.text if chunk else None
 
 
-# The files
-
-
-MEANS = "metrics.csv"
-"""The file of means."""
-
-
-def files(
-    run_cases: Sequence[Case],
-    slices: Sequence[Slice],
-    names: Mapping[str, str],
-    controls: Controls | None = None,
-    wanted: Collection[str] | None = None,
-    chosen_by: str = "",
-) -> dict[str, bytes]:
-    """Write a run's cases and means as the `wanted` ones of `FILES` (default: all), by file name.
-
-    `names` are those of documents, by id; `controls` holds the control items of the run's judge; `chosen_by` names the
-    experiment that chose the run's configuration on the run's own questions: files with scores name it too, in a last
-    column that others lack.
-    """
-    wanted = FILES if wanted is None else wanted
-    written = {name: write(run_cases, names, chosen_by) for name, write in _OF_CASES.items() if name in wanted}
-    if MEANS in wanted:
-        means = ("by", "name", "questions", "misses", "metric", "mean", "low", "high", "n", "without")
-        header = (*means, "judge", "judge_accuracy", "judge_reliable", "chosen_by")
-        written[MEANS] = csv_of(header, mean_rows(slices, controls, chosen_by))
-    return written
+# The files: each function takes cases, the names of documents by id, and the experiment that chose the configuration on
+# these questions, which files with scores name in a last column that others lack
 
 
 def _lines(run_cases: Sequence[Case], names: Mapping[str, str], chosen_by: str) -> bytes:
@@ -248,15 +216,6 @@ def _results(run_cases: Sequence[Case], names: Mapping[str, str], chosen_by: str
         asked = (q.id, q.text, q.kind, q.type, q.style, documents, q.answer)
         rows.append([*asked, *case.answer, case.cause, case.rank_cell, hits])
     return _scored((*question_columns, *answer_columns), rows, run_cases, chosen_by)
-
-
-def _evaluation(run_cases: Sequence[Case], _: Mapping[str, str], chosen_by: str) -> bytes:
-    header = ("question_id", "question", "rank", "kind", "type", "style", "cause")
-    rows = [
-        [q.id, q.text, case.rank_cell, q.kind, q.type, q.style, case.cause]
-        for case, q in ((case, case.question) for case in run_cases)
-    ]
-    return _scored(header, rows, run_cases, chosen_by)
 
 
 def _scored(header: Sequence[str], rows: Sequence[Sequence[Any]], run_cases: Sequence[Case], chosen_by: str) -> bytes:
@@ -296,45 +255,10 @@ def _qa_answers(run_cases: Sequence[Case], names: Mapping[str, str], _: str) -> 
     return csv_of((*QA, "answer", "answer_status", "answer_reason"), rows)
 
 
-def _answers(run_cases: Sequence[Case], names: Mapping[str, str], _: str) -> bytes:
-    hit_columns = ("question_id", "rank", "chunk_id", "score", "document", "text", "gold")
-    answer_columns = ("question", "answer", "answer_status", "answer_reason")
-    rows: list[list[Any]] = []
-    for case in run_cases:
-        answer_cells = [case.question.text, *case.answer]
-        for hit in case.hits:
-            cells = _hit(case, hit, names)
-            hit_cells = [case.question.id, hit.rank, hit.chunk_id, cells["score"], cells["document"]]
-            rows.append([*hit_cells, _text(case, hit) or "", "yes" if cells["gold"] else "no", *answer_cells])
-        if not case.hits:
-            rows.append([case.question.id, *[""] * 6, *answer_cells])
-    return csv_of((*hit_columns, *answer_columns), rows)
-
-
-_OF_CASES: Mapping[str, Callable[[Sequence[Case], Mapping[str, str], str], bytes]] = {
+FILES: Mapping[str, Callable[[Sequence[Case], Mapping[str, str], str], bytes]] = {
     "results.csv": _results,
     "results.jsonl": _lines,
     "qa_dataset.csv": _dataset,
     "qa_dataset_answers.csv": _qa_answers,
-    "answers.csv": _answers,
-    "evaluation.csv": _evaluation,
 }
-FILES = (*_OF_CASES, MEANS)
-"""The names of the files of a run."""
-
-
-def mean_rows(slices: Sequence[Slice], controls: Controls | None, chosen_by: str = "") -> Iterator[tuple[Any, ...]]:
-    """Yield every mean with what it is of, its n and interval, who has no score, and for judged metrics the judge.
-
-    Last comes `chosen_by`, None where it is empty.
-    """
-    nobody = (None, None, None)
-    judge = (controls.judge, controls.accuracy, controls.reliable) if controls else nobody
-    for part in slices:
-        for name, scored in part.metrics.items():
-            judged = name in ANSWER_METRICS and ANSWER_METRICS[name].judged
-            without = ", ".join(f"{n} {status}" for status, n in scored.statuses.items() if status != "ok") or None
-            e = scored.estimate
-            of = (part.by, part.name or None, part.questions, part.misses)
-            by = judge if judged else nobody
-            yield *of, name, e.mean, *(e.interval or (None, None)), e.n, without, *by, chosen_by or None
+"""The files of a run's cases by name."""

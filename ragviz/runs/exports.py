@@ -61,25 +61,41 @@ def breakdown_of(
     return divided.slices()
 
 
+MEANS = "metrics.csv"
+"""The file of the table of means."""
+FILES = (*cases.FILES, MEANS)
+"""The files of a run."""
+
+
 def export_run(
     workspace: Workspace,
     current: Run,
     names: Sequence[str] = (),
     file_format: str = "csv",
     *,
-    files: Sequence[str] = cases.FILES,
+    files: Collection[str] = FILES,
 ) -> dict[str, bytes]:
-    """Write `files` (see `cases`) and tables `names` (as `export_tables` does) of a run, by file name.
+    """Write `files` and the tables `names` (see `tables`) of a run, by file name; the tables in one of `FORMATS`.
 
     Of a run that asked N questions at most the names say so: `qa_dataset_limit=N.csv`.
+
+    Raises:
+        UsageError: there is no such table or format.
+
     """
     check_tables(names, file_format)
-    held = contents_of(workspace, current, means=cases.MEANS in files or "means" in names)
-    written = cases.files(held.cases, held.slices, held.names, held.controls, files, held.chosen_by)
+    held = contents_of(workspace, current, means=MEANS in files or "means" in names)
     limit = f"qa_dataset_limit={current.config.limit}" if current.config.limit else "qa_dataset"
-    return {name.replace("qa_dataset", limit): data for name, data in written.items()} | _tables(
-        held, names, file_format
-    )
+    data = {
+        name.replace("qa_dataset", limit): write(held.cases, held.names, held.chosen_by)
+        for name, write in cases.FILES.items()
+        if name in files
+    }
+    if MEANS in files:
+        data[MEANS] = written("means", tables.rows("means", held), "csv")
+    for name in names:
+        data[f"{name}.{file_format}"] = written(name, tables.rows(name, held), file_format)
+    return data
 
 
 def contents_of(workspace: Workspace, current: Run, *, means: bool = True) -> tables.Contents:
@@ -93,26 +109,6 @@ def contents_of(workspace: Workspace, current: Run, *, means: bool = True) -> ta
         current.provenance.get("chosen_by") or "",
         measurements.results_of(workspace, current),
     )
-
-
-def export_tables(
-    workspace: Workspace, current: Run, names: Sequence[str] = tuple(tables.TABLES), file_format: str = "csv"
-) -> dict[str, bytes]:
-    """Write tables of a run (see `tables`, default: all) as files by file name, in one of `FORMATS`.
-
-    Raises:
-        UsageError: there is no such table or format.
-
-    """
-    check_tables(names, file_format)
-    return _tables(contents_of(workspace, current, means="means" in names), names, file_format)
-
-
-def _tables(contents: tables.Contents, names: Sequence[str], file_format: str) -> dict[str, bytes]:
-    return {
-        f"{name}.{file_format}": written(name, tables.rows(name, contents), file_format)
-        for name in dict.fromkeys(names)
-    }
 
 
 def check_tables(names: Sequence[str], file_format: str = "csv") -> None:

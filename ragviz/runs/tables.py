@@ -17,7 +17,7 @@ from ragviz.judging.controls import Controls
 from ragviz.metrics import questeval
 from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.questions.question_types import STYLES, TYPES
-from ragviz.runs.cases import Case, document_of, mean_rows
+from ragviz.runs.cases import Case, document_of
 from ragviz.runs.judgements import calls_behind
 from ragviz.text.untrusted import storable, without_keys
 
@@ -171,6 +171,20 @@ def _calls(contents: Contents) -> Iterator[Sequence[Any]]:
             yield evaluated.question.id, call.step, call.model, call.prompt, *tokens, *cost, call.raw
 
 
+def _means(contents: Contents) -> Iterator[Sequence[Any]]:
+    """Yield every mean with what it is of, its n and interval, who has no score, and for judged metrics the judge."""
+    controls, nobody = contents.controls, (None, None, None)
+    judge = (controls.judge, controls.accuracy, controls.reliable) if controls else nobody
+    for part in contents.slices:
+        of = (part.by, part.name or None, part.questions, part.misses)
+        for name, scored in part.metrics.items():
+            judged = name in ANSWER_METRICS and ANSWER_METRICS[name].judged
+            without = ", ".join(f"{n} {status}" for status, n in scored.statuses.items() if status != "ok") or None
+            e = scored.estimate
+            numbers = (e.mean, *(e.interval or (None, None)), e.n, without)
+            yield *of, name, *numbers, *(judge if judged else nobody), contents.chosen_by or None
+
+
 _CAUSE_KEYS = ", ".join(f"{key} ({cause.title[:1].lower()}{cause.title[1:]})" for key, cause in diagnose.CAUSES.items())
 """Keys of the causes, which never change, each with what the pages call it."""
 _TYPE_KEYS, _STYLE_KEYS = ", ".join(TYPES), ", ".join(STYLES)
@@ -225,7 +239,7 @@ TABLES: dict[str, Table] = {
         "a score of a question, or the reason why there is none",
         (
             _QUESTION_ID,
-            Column("metric", "text", "its name, as in metrics.csv"),
+            Column("metric", "text", "its name, as in the table of means"),
             Column("group", "text", "ranking, judged, lexical or embedding, or imported with the answer"),
             Column("value", "number", "the score"),
             Column("status", "text", "ok, not_applicable, no_answer, judge_error or skipped"),
@@ -335,7 +349,7 @@ TABLES: dict[str, Table] = {
                 "chosen_by", "text", "the experiment that chose the run's configuration on these questions; else none"
             ),
         ),
-        lambda contents: mean_rows(contents.slices, contents.controls, contents.chosen_by),
+        _means,
     ),
 }
 """Every table by its name, which is also the name of its file."""

@@ -11,7 +11,7 @@ from ragviz.analysis.rules import Rule
 from ragviz.core.configuration import Run
 from ragviz.core.experiment import Experiment
 from ragviz.report import reports
-from ragviz.runs import cases, exports
+from ragviz.runs import exports
 from ragviz.ui import cache
 
 _MEDIA_TYPES = {"json": "application/json", "csv": "text/csv", "jsonl": "application/jsonl"}
@@ -29,9 +29,9 @@ def popover(run: Run) -> None:
         report_button([run])
         st.markdown("**Files** · for spreadsheets and imports")
         with st.container(horizontal=True, gap="small"):
-            for name in cases.FILES:
+            for name in exports.FILES:
                 _button(run, name, partial(one, name), name)
-        st.caption("ragviz runs export writes a table for each thing that the run holds.")
+        st.caption("The command `ragviz export` writes a table for each thing that the run holds.")
 
 
 def report_button(runs: Sequence[Run], k: int | None = None, rule: Rule | None = None) -> None:
