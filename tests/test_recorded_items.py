@@ -70,7 +70,7 @@ def test_the_document_that_is_named_goes_before_others(workspace):
         workspace, corpus, item("1", Passage("Dogs stay outside.", document="docs/B.md"), "Dogs stay outside.")
     )
     [case] = exports.cases_of(workspace, run)
-    names = measurements.document_names(workspace, run)
+    names = workspace.store.documents.names(run.corpus_id)
     assert [names[case.chunks[i].document_id] for i in case.evaluated.recording.read] == ["b.md", "a.md"]
 
 

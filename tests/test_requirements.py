@@ -15,7 +15,6 @@ from ragviz.documents import corpora
 from ragviz.index import indexing
 from ragviz.questions import exchange
 from ragviz.runs import acceptance, running
-from ragviz.runs.acceptance import Demands
 from ragviz.stats.clusters import clusters_of
 from ragviz.stats.differences import paired_difference
 from ragviz.workspace import open_workspace
@@ -151,8 +150,8 @@ def test_the_command_line_exits_by_what_it_checked_and_writes_junit(home, comman
 def test_every_k_that_is_required_is_measured_and_compared(home):
     workspace = open_workspace()
     good, same = workspace.store.runs.get("good"), workspace.store.runs.get("same")
-    checked = acceptance.check(workspace, good, Demands(["recall@1>=0.5", "recall>=0.5", "recall@8>=0.5"], same))
+    checked = acceptance.check(workspace, good, ["recall@1>=0.5", "recall>=0.5", "recall@8>=0.5"], baseline=same)
     assert [outcome.metric for outcome in checked.outcomes[1:]] == ["recall@1", "recall@3", "recall@8"] * 2
     assert [outcome.limit for outcome in checked.outcomes[4:]] == [-0.02] * 3
-    only = acceptance.check(workspace, good, Demands(baseline=same))
+    only = acceptance.check(workspace, good, baseline=same)
     assert [outcome.metric for outcome in only.outcomes] == ["", "recall@3"]

@@ -35,16 +35,9 @@ def doubt(evaluated: EvaluatedAnswer, scores: Mapping[str, Mapping[str, Score]])
     """
     question = evaluated.question
     found = {name: scores[name][question.id] for name in _READ if question.id in scores.get(name, ())}
-    contradictions = _contradictions(evaluated, found)
-    if not contradictions:
-        return None
-    return len(contradictions), Doubt(question.id, question.text, "; ".join(contradictions))
-
-
-def _contradictions(evaluated: EvaluatedAnswer, scores: Mapping[str, Score]) -> list[str]:
-    values = {name: score.value for name, score in scores.items()}
+    values = {name: score.value for name, score in found.items()}
     token_f1 = values.get("token_f1")
-    if "token_f1" not in scores or scores["token_f1"].version != metrics.ANSWER_METRICS["token_f1"].version:
+    if "token_f1" not in found or found["token_f1"].version != metrics.ANSWER_METRICS["token_f1"].version:
         token_f1 = metrics.score("token_f1", evaluated).value
     completeness, equivalence = values.get("completeness"), values.get("equivalence")
     faithfulness = values.get("faithfulness")
@@ -58,4 +51,6 @@ def _contradictions(evaluated: EvaluatedAnswer, scores: Mapping[str, Score]) -> 
         contradictions.append(f"different, but token F1 with the reference {token_f1:.2f}")
     if faithfulness is not None and faithfulness >= FULL and evaluated.shared_words == 0:
         contradictions.append(f"faithful {faithfulness:.2f}, but no word of the answer occurs in its passages")
-    return contradictions
+    if not contradictions:
+        return None
+    return len(contradictions), Doubt(question.id, question.text, "; ".join(contradictions))

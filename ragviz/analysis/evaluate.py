@@ -22,6 +22,7 @@ from ragviz.metrics.registry import label, scores, shown_in, title_of
 from ragviz.questions.question_types import STYLE_TITLES, STYLES, TYPE_TITLES, TYPES
 from ragviz.stats import intervals
 from ragviz.stats.clusters import FEW, Clusters, clusters_of
+from ragviz.text import language
 from ragviz.text.counts import counted
 
 Floats = NDArray[np.float64]
@@ -133,13 +134,6 @@ def doubt_words(summary: Summary) -> str:
     return f"{cluster_words(summary.clusters)}{'' if summary.clusters.independent else about}."
 
 
-def reference_only_words(summary: Summary) -> str:
-    """Say how many questions are not ranked because only their reference is known; "" when none."""
-    n = summary.reference_only
-    they = "it is" if n == 1 else "they are"
-    return f"{counted(n, 'question', 'is')} reference only: no evidence known, so {they} not ranked." if n else ""
-
-
 def to_json(summary: Summary) -> dict[str, Any]:
     """Return the summary as the command line prints it; missing numbers are null, missing curves empty."""
     curves = {name: summary.curves[name][0].tolist() if name in summary.curves else [] for name in CURVES}
@@ -229,8 +223,10 @@ KIND_TITLES: Mapping[str, str] = {
 
 Part = Literal["all", "kind", "type", "style", "document"]
 PARTS: tuple[Part, ...] = get_args(Part)
-PART_TITLES: Mapping[Part, Mapping[str, str]] = {"kind": KIND_TITLES, "type": TYPE_TITLES, "style": STYLE_TITLES}
-"""Parts whose names have titles → the titles by name; documents are called by their names."""
+PART_TITLES: Mapping[str, Mapping[str, str]] = {
+    "kind": KIND_TITLES, "type": TYPE_TITLES, "style": STYLE_TITLES, "language": language.NAMES,
+}  # fmt: skip
+"""What questions are divided by → the titles of its parts by name; others are called by their names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,10 +244,10 @@ class Slice:
     misses: int
     metrics: Mapping[str, Scored]
 
-
-def part_title(part: Slice) -> str:
-    """Return what a part of the questions is called: a kind, type or style in words, else a document's name."""
-    return PART_TITLES.get(part.by, {}).get(part.name, part.name)
+    @property
+    def title(self) -> str:
+        """What it is called, without what it is a part by."""
+        return PART_TITLES.get(self.by, {}).get(self.name, self.name)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -132,8 +132,7 @@ def checked(requirement: Requirement, estimate: Estimate, undecided: Undecided =
     standing: Standing = (
         "met" if _keeps(requirement, worst) else "undecided" if _keeps(requirement, best) else "not met"
     )
-    by_estimate = _keeps(requirement, mean)
-    passed = _passed(standing, by_estimate, undecided)
+    passed = _passed(standing, _keeps(requirement, mean), undecided)
     message = (
         f"{title_of(requirement.metric)} is {mean:.3f} [{low:.3f}, {high:.3f}], "
         f"n = {estimate.n:,}{_clustered(estimate)}; required: {requirement.sign} {requirement.limit:g}. "
@@ -156,23 +155,21 @@ def no_worse(
     Met when the whole 95 % interval of the paired difference is above that loss (non-inferiority), not met when all of
     it is below. An interval of no width counts only where every question is equal, or the test agrees.
     """
-    margin = margin_of(metric, share)
-    sign = direction(metric)
-    name = f"{metric} no worse than {baseline} by more than {margin:g}"
-    if difference.mean is None or difference.low is None or difference.high is None:
-        message = (
-            f"{title_of(metric)}: no question has a score in both runs. {_counted(undecided == 'pass', undecided)}"
-        )
-        return Outcome(name, "undecided", undecided == "pass", message, metric, limit=-margin * sign)
-    worst, best = sorted((sign * difference.low, sign * difference.high))
-    shaky = difference.error <= 0 and difference.ties < difference.n and (difference.p_value or 0.0) > ALPHA
+    margin, sign = margin_of(metric, share), direction(metric)
+    name, limit = f"{metric} no worse than {baseline} by more than {margin:g}", -margin * sign
+    d, passed = difference, undecided == "pass"
+    if d.mean is None or d.low is None or d.high is None:
+        told = f"{title_of(metric)}: no question has a score in both runs. {_counted(passed, undecided)}"
+        return Outcome(name, "undecided", passed, told, metric, limit=limit)
+    worst, best = sorted((sign * d.low, sign * d.high))
+    shaky = d.error <= 0 and d.ties < d.n and (d.p_value or 0.0) > ALPHA
     standing: Standing = "undecided"
     if not shaky:
         standing = "met" if worst >= -margin - _SMALL else "not met" if best < -margin - _SMALL else "undecided"
-    passed = _passed(standing, sign * difference.mean >= -margin - _SMALL, undecided)
+    passed = _passed(standing, sign * d.mean >= -margin - _SMALL, undecided)
     message = (
-        f"{title_of(metric)} against {baseline}: {difference.mean:+.3f} [{difference.low:+.3f}, "
-        f"{difference.high:+.3f}], n = {difference.n:,}{_clustered(difference)}; allowed: worse by {margin:g}. "
+        f"{title_of(metric)} against {baseline}: {d.mean:+.3f} [{d.low:+.3f}, {d.high:+.3f}], n = {d.n:,}"
+        f"{_clustered(d)}; allowed: worse by {margin:g}. "
     )
     message += {
         "met": "Met: the whole interval is within it.",
@@ -180,10 +177,7 @@ def no_worse(
         "undecided": f"Undecided: {'too few questions' if shaky else 'the interval is on both sides of it'}. "
         f"{_counted(passed, undecided)}",
     }[standing]
-    return Outcome(
-        name, standing, passed, message, metric, difference.mean, difference.low, difference.high, difference.n,
-        -margin * sign,
-    )  # fmt: skip
+    return Outcome(name, standing, passed, message, metric, d.mean, d.low, d.high, d.n, limit)
 
 
 def margin_of(metric: str, share: float) -> float:

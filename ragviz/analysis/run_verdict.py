@@ -162,14 +162,6 @@ FEW = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """One or two sentences on a run, and the cause (a key of `CAUSES`) of the greatest loss, "" when none is named."""
-
-    sentence: str
-    cause: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Answers:
     """The answers of a run: `right` of `known` are correct, `unjudged` of them have no verdict; made at `k`."""
 
@@ -213,14 +205,14 @@ def answers_of(causes: Mapping[str, str], k: int) -> Answers:
     return Answers(k, of["fine"], of.total(), of["not_judged"])
 
 
-def verdict(measured: Measured, config: RunConfig) -> Verdict:
-    """Return the verdict on a run; an empty sentence when nothing of it was ranked or answered."""
+def verdict(measured: Measured, config: RunConfig) -> str:
+    """Return the verdict on a run in one or two sentences; "" when nothing of it was ranked or answered."""
     parts = [*filter(None, [_found_words(measured), _answered_words(measured)])]
-    loss, cause = _loss_words(measured, config) if parts else ("", "")
+    loss = _loss_words(measured, config) if parts else ""
     said = "; ".join(parts)
     said = f"{said[0].upper()}{said[1:]}." if said else ""
     sentences = [said, loss, measured.losses.without_evidence, _other_answers_words(measured)]
-    return Verdict(" ".join(filter(None, sentences)), cause)
+    return " ".join(filter(None, sentences))
 
 
 def share_words(count: int, total: int) -> str:
@@ -290,32 +282,32 @@ def _other_answers_words(measured: Measured) -> str:
     return f"{made}: {answers.right:,} of {answers.known:,} are correct{unjudged}."
 
 
-def _loss_words(measured: Measured, config: RunConfig) -> tuple[str, str]:
-    """Say which stage loses most, of all questions that are lost, and return its cause."""
+def _loss_words(measured: Measured, config: RunConfig) -> str:
+    """Say which stage loses most, of all questions that are lost."""
     losses = measured.losses
     total, worst = losses.total, losses.greatest
+    unjudged = measured.answers is not None and measured.answers.unjudged
     if not total:
         if not measured.answered:
-            return f"Nothing is lost in retrieval at k = {measured.k}.", ""
-        unjudged = measured.answers is not None and measured.answers.unjudged
-        return "" if unjudged else "Nothing was lost.", ""
+            return f"Nothing is lost in retrieval at k = {measured.k}."
+        return "" if unjudged else "Nothing was lost."
     if total < PATTERN:
-        known = "known to be " if measured.answers is not None and measured.answers.unjudged else ""
+        known = "known to be " if unjudged else ""
         lost = f"{counted(total, 'question')} {agreed(total, 'is')} {known}lost"
-        return f"Only {lost}, too few to blame one stage: look at each.", ""
+        return f"Only {lost}, too few to blame one stage: look at each."
     cause = worst[0]
     most, advice = losses.blamed[cause], _advice(cause, measured, config)
     if measured.knows.opaque and len(worst) == 1 and (said := OF_SYSTEM.get(cause)):
         lost = f"all {total:,} lost questions" if most == total else f"{most:,} of {total:,} lost questions"
         sentence = said.format(lost)
-        return f"{sentence[0].upper()}{sentence[1:]}.", cause
+        return f"{sentence[0].upper()}{sentence[1:]}."
     loss = "" if measured.answered or measured.answers is None else " in retrieval"
     if len(worst) > 1:
         names = enumerated([STAGES[each] for each in worst])
-        return f"The greatest losses{loss} are {names}, {most:,} each of {total:,}{advice}.", cause
+        return f"The greatest losses{loss} are {names}, {most:,} each of {total:,}{advice}."
     lead = "All" if most == total else "Most" if most > total / 2 else ""
     stage = f"{lead} of the loss{loss} is {STAGES[cause]}" if lead else f"The greatest loss{loss} is {STAGES[cause]}"
-    return f"{stage} ({most:,} of {total:,} lost){advice}.", cause
+    return f"{stage} ({most:,} of {total:,} lost){advice}."
 
 
 def _advice(cause: str, measured: Measured, config: RunConfig) -> str:

@@ -13,13 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragviz.analysis.compare import Paired, Tested, adjusted, differences
-from ragviz.analysis.evaluate import KIND_TITLES
+from ragviz.analysis.evaluate import PART_TITLES
 from ragviz.analysis.rules import Rule, Verdict
 from ragviz.core.question import Question
-from ragviz.questions.question_types import STYLE_TITLES, TYPE_TITLES
 from ragviz.stats.clusters import FEW
 from ragviz.stats.differences import ALPHA, Difference, paired_differences
-from ragviz.text import language
 from ragviz.text.counts import agreed, counted
 from ragviz.text.word_changes import word_count
 
@@ -55,10 +53,7 @@ class Part:
     @property
     def title(self) -> str:
         """What it is called, without what it is a part by."""
-        titles: Mapping[str, Mapping[str, str]] = {
-            "kind": KIND_TITLES, "type": TYPE_TITLES, "style": STYLE_TITLES, "language": language.NAMES,
-        }  # fmt: skip
-        return titles.get(self.by, {}).get(self.name, self.name)
+        return PART_TITLES.get(self.by, {}).get(self.name, self.name)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -119,12 +119,6 @@ def brackets(runs: Sequence[str], pairs: Sequence[Pair]) -> list[tuple[str, ...]
     return sorted(ordered, key=lambda group: [places[run] for run in group])
 
 
-def unbeaten(runs: Sequence[str], pairs: Sequence[Pair]) -> list[str]:
-    """Return the runs that no other is better than; no pair of them is better or worse, so that they are tied."""
-    beaten = {pair.baseline if pair.delta.verdict == "better" else pair.delta.run for pair in pairs if _is_apart(pair)}
-    return [run for run in runs if run not in beaten]
-
-
 def contenders(baseline: str, deltas: Sequence[Delta], pairs: Callable[[], Sequence[Pair]]) -> list[str]:
     """Return the runs to choose from: those better than the baseline that no other of them beats; all in a ring.
 
@@ -135,7 +129,8 @@ def contenders(baseline: str, deltas: Sequence[Delta], pairs: Callable[[], Seque
     if not better:
         return [baseline, *(delta.run for delta in deltas if delta.verdict in ("equivalent", "equal"))]
     among = [pair for pair in pairs() if {pair.baseline, pair.delta.run} <= set(better)]
-    return unbeaten(better, among) or better
+    beaten = {run for others in beats(better, among).values() for run in others}
+    return [run for run in better if run not in beaten] or better
 
 
 def beats(runs: Sequence[str], pairs: Sequence[Pair]) -> dict[str, list[str]]:

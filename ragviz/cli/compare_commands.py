@@ -8,13 +8,12 @@ from typing import Annotated, Any
 import typer
 
 from ragviz.analysis import compare as comparing
-from ragviz.analysis import comparison_words, differing, leaderboards, slices, ties
+from ragviz.analysis import comparison_words, differing, leaderboards, ties
 from ragviz.cli import console
 from ragviz.cli.options import Json, MinimumEffect, Primary
 from ragviz.health import synthetic
 from ragviz.metrics import registry
 from ragviz.runs import comparisons, moved_questions
-from ragviz.stats import differences
 
 COLUMNS = ("mean [95 %]", "verdict", "p (adjusted)", "won, tied, lost")
 """Of a difference."""
@@ -26,7 +25,6 @@ def compare(
     metric: Annotated[str, typer.Option(help="All pairs by this one, as mrr; default: the primary one.")] = "",
     primary: Primary = "",
     minimum_effect: MinimumEffect = None,
-    by: Annotated[str, typer.Option(help="Also by document, kind, type, style, language, length or evidence.")] = "",
     as_json: Json = False,
 ) -> None:
     """Compare two to twelve runs with the first, question by question, and each with each by one metric.
@@ -37,7 +35,6 @@ def compare(
     all others are exploratory (Benjamini-Hochberg). --json adds where each question was lost before and after, and the
     differences by document, kind, type, style, language and length.
     """
-    console.one_of("way to group", by, slices.DIMENSIONS)
     workspace = console.open_workspace()
     runs = comparisons.not_too_many([workspace.store.runs.get(name) for name in run_names])
     sources = comparisons.stored(workspace)
@@ -59,11 +56,6 @@ def compare(
         for other in runs[1:]:
             moved = moved_questions.sentence(moved_questions.streams(runs[0], other, comparison.k, sources))
             console.say(f"{runs[0].name} → {other.name}: {moved}")
-        if by:
-            places = range(1, len(runs))
-            found = moved_questions.slices_of(workspace, runs[0], comparison, decided_by, sources, places)
-            for other, each in zip(runs[1:], found, strict=True):
-                _draw_slices(each, by, (runs[0].name, other.name))
 
     console.show(body, as_json, draw)
 
@@ -103,27 +95,7 @@ def _draw_metrics(comparison: comparing.Comparison, rows: Mapping[str, comparing
     console.table(("difference", "run", *COLUMNS), deltas)
 
 
-def _draw_slices(found: slices.Slices, by: str, names: tuple[str, str]) -> None:
-    """Print the difference between two runs, the baseline first, in each part of the questions by one dimension."""
-    rows = []
-    for each in found.slices:
-        if each.part.by == by:
-            told = ("", f"fewer than {slices.SMALL} questions", "", "")
-            if each.difference is not None:
-                told = _cells(each.difference, each.verdict or "", each.p_adjusted or 0.0)
-            rows.append((each.part.title, each.n, f"{each.baseline:.3f}", f"{each.other:.3f}", *told))
-    if not rows:
-        console.say(f"By {slices.DIMENSIONS[by].lower()} the questions are all alike, or nothing is said of them.")
-        return
-    title = f"{found.metric} by {slices.DIMENSIONS[by].lower()}: {' → '.join(names)}"
-    console.table((slices.DIMENSIONS[by], "questions", *names, "difference", *COLUMNS[1:]), rows, title)
-    console.say(slices.multiplicity_words(found))
-
-
 def _delta_cells(delta: comparing.Delta) -> tuple[str, str, str, str]:
-    return _cells(delta.difference, delta.verdict, delta.p_adjusted)
-
-
-def _cells(d: differences.Difference, verdict: str, p_adjusted: float) -> tuple[str, str, str, str]:
+    d = delta.difference
     counted = f"{d.wins}, {d.ties}, {d.losses}"
-    return comparison_words.difference_words(d), verdict, comparison_words.p_words(p_adjusted), counted
+    return comparison_words.difference_words(d), delta.verdict, comparison_words.p_words(delta.p_adjusted), counted

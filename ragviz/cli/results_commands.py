@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import typer
 
@@ -89,7 +89,7 @@ def results(
             _draw_slices([part for part in parts if part.by in ("all", by)], by, metrics, summary.depth)
             return
         measured = judgements.measured(run, summary, judgement, found.lost)
-        console.say(run_verdict.verdict(measured, run.config).sentence)
+        console.say(run_verdict.verdict(measured, run.config))
         console.say(overviews.took_words(run, whole))
         _draw(found)
 
@@ -155,12 +155,15 @@ def _draw(found: Results) -> None:
 def _draw_rankings(run: Run, summary: evaluate.Summary) -> None:
     means = [(name, console.interval(estimate)) for name, estimate in summary.metrics.items()]
     console.table(("metric", "mean [95 %]"), means, run.name)
-    console.say(outcomes.sum_words(outcomes.count(summary.ranks, summary.k), summary.k, summary.depth))
+    console.say(
+        outcomes.sum_words(outcomes.count(summary.ranks, summary.k), summary.k, summary.depth),
+        outcomes.not_ranked_words(summary.unanswerable, summary.reference_only),
+    )
     if summary.n:
         console.table(("rank of the evidence", "questions", ""), [*_histogram(summary)])
     if reranking := measurements.reranking_words(run):
         console.say(f"{run.config.ranked_by}: {reranking}")
-    console.say(measurements.chosen_words(run), evaluate.doubt_words(summary), evaluate.reference_only_words(summary))
+    console.say(measurements.chosen_words(run), evaluate.doubt_words(summary))
 
 
 def _histogram(summary: evaluate.Summary) -> Iterator[tuple[str, int, str]]:
@@ -261,9 +264,8 @@ def check(
     console.one_of("way to count what is undecided", undecided, requirements.UNDECIDED)
     workspace = console.open_workspace()
     before = workspace.store.runs.get(baseline) if baseline else None
-    counted = cast("requirements.Undecided | None", undecided or None)
-    demands = acceptance.Demands(require, before, no_worse_than, metrics, counted)
-    checked = acceptance.check(workspace, workspace.store.runs.get(run_name), demands)
+    asked: dict[str, Any] = {"no_worse_than": no_worse_than, "metrics": metrics, "undecided": undecided or None}
+    checked = acceptance.check(workspace, workspace.store.runs.get(run_name), require, baseline=before, **asked)
     if junit_file is not None:
         console.write(junit_file, junit.junit(checked))
     console.show(acceptance.to_json(checked), as_json, lambda: console.say(*acceptance.lines(checked)))

@@ -21,7 +21,7 @@ from ragviz.jobs import queue
 from ragviz.judging import forecast
 from ragviz.models import requests
 from ragviz.questions import question_types
-from ragviz.runs import cases, exports, history, measurements, overviews, running
+from ragviz.runs import cases, exports, history, overviews, running
 from ragviz.service import run_verbs, target_verbs
 from ragviz.targets import logged_file, logged_item, targets
 from ragviz.text import counts, markup
@@ -119,7 +119,7 @@ def runs_questions(
         console.table([columns[at] for at in shown], [[row[at] for at in shown] for row in rows])
         console.say(f"{len(selected)} of {counts.counted(len(run_cases), 'question')}")
 
-    names = measurements.document_names(workspace, run)
+    names = workspace.store.documents.names(run.corpus_id)
     console.show([cases.to_json(case, names) for case in selected] if as_json else [], as_json, draw)
 
 

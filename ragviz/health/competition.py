@@ -151,7 +151,7 @@ def competition(workspace: Workspace, earlier: Run, later: Run, k: int | None = 
     recall = rank_metrics.RANKING["recall"].function
     measured = [np.asarray(recall(each)[:, k - 1], dtype=np.float64) for each in tables]
     ranks = [rank_metrics.ranks(each).tolist() for each in tables]
-    names = measurements.document_names(workspace, later)
+    names = workspace.store.documents.names(later.corpus_id)
     about = [documents_of(question, names) for question in questions]
     rows = [
         _row(name, measured, [place for place, of in enumerate(about) if name in of])

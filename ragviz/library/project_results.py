@@ -197,8 +197,8 @@ def check(
     """
     __tracebackhide__ = True
     before = None if baseline is None else baseline._record()
-    demands = acceptance.Demands(requirements, before, no_worse_than, metrics, undecided)
-    checked = acceptance.check(run.workspace, run._record(), demands)
+    asked: dict[str, Any] = {"no_worse_than": no_worse_than, "metrics": metrics, "undecided": undecided}
+    checked = acceptance.check(run.workspace, run._record(), requirements, baseline=before, **asked)
     if not checked.passed:
         raise AssertionError("\n".join(acceptance.lines(checked)))
 

@@ -87,7 +87,7 @@ def _card(workspace: Workspace, run: Run, whole: overviews.Overview, questions: 
     ]
     parts: list[Part] = [
         *(Text(problem, "warning") for problem in checked.problems),
-        run_verdict.verdict(judgements.measured(run, summary, judgement, losses), run.config).sentence,
+        run_verdict.verdict(judgements.measured(run, summary, judgement, losses), run.config),
         Facts(facts),
         *(Text(words) for words in limits if words),
         measurements.unranked_words(run),
@@ -206,7 +206,7 @@ def _slices(workspace: Workspace, run: Run, k: int) -> Iterator[Table]:
             title, parts = by, sorted(parts, key=lambda part: -part.questions)
             more = f" (the {MOST_ROWS} with most questions of {len(parts):,})" if len(parts) > MOST_ROWS else ""
         rows = [
-            (evaluate.part_title(part), f"{part.questions:,}", *mean_cells(part.metrics[recall].estimate))
+            (part.title, f"{part.questions:,}", *mean_cells(part.metrics[recall].estimate))
             for part in parts[:MOST_ROWS]
         ]
         if rows:

@@ -132,7 +132,7 @@ def drawn(workspace: Workspace, runs: Sequence[Run], told: Sequence[Example], ru
     """Return the questions, each with what every one of the runs made of it, and the rule by which they were chosen."""
     if not told:
         return ["No question is lost, and none is won or lost against another."]
-    names = measurements.document_names(workspace, runs[0])
+    names = workspace.store.documents.names(runs[0].corpus_id)
     questions = {q.id: q for run in runs for q in workspace.store.rankings.questions(run.id)}
     whole = {run.id: overviews.overview(workspace, run) for run in runs}
     parts: list[Part] = [Text(rule)]

@@ -19,22 +19,6 @@ from ragviz.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True)
-class Demands:
-    """What is asked of a run: `requirements` ("recall@3>=0.8"), and how much worse than `baseline` it may be.
-
-    `metrics` are those compared with the baseline (default: those required, else recall@k); `no_worse_than` is a share
-    of a metric's range. `undecided` says how a limit within an interval counts; "" is "estimate" for requirements and
-    "pass" for the baseline, where only a shown loss fails.
-    """
-
-    requirements: Sequence[str] = ()
-    baseline: Run | None = None
-    no_worse_than: float | None = None
-    metrics: Sequence[str] = ()
-    undecided: Undecided | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Acceptance:
     """What was checked of a run, in order, and what makes its comparison with the baseline hard to read."""
 
@@ -58,31 +42,50 @@ class Acceptance:
         return f"Run '{self.run}' {verb}: {passed} of {len(self.outcomes)} checks."
 
 
-def check(workspace: Workspace, current: Run, demands: Demands | None = None) -> Acceptance:
+def check(
+    workspace: Workspace,
+    current: Run,
+    required: Sequence[str] = (),
+    *,
+    baseline: Run | None = None,
+    no_worse_than: float | None = None,
+    metrics: Sequence[str] = (),
+    undecided: Undecided | None = None,
+) -> Acceptance:
     """Check a run: first that its numbers are reliable, then each requirement, then each metric against the baseline.
+
+    Requirements are `required` as "recall@3>=0.8". `metrics` are those compared with the baseline (default: those
+    required, else recall@k); `no_worse_than` is the loss that is allowed, a share of a metric's range. `undecided` says
+    how a limit within an interval counts, by default "estimate" for requirements and "pass" for the baseline, where
+    only a shown loss fails.
 
     Raises:
         UsageError: a requirement cannot be read, or the options contradict each other.
         NotFoundError: a metric does not exist, or is not measured.
 
     """
-    demands = demands or Demands()
-    if demands.baseline is None and (demands.no_worse_than is not None or demands.metrics):
+    if baseline is None and (no_worse_than is not None or metrics):
         raise UsageError("Nothing can be worse without a baseline: name the run with --baseline.")
-    if demands.baseline is not None and demands.baseline.id == current.id:
+    if baseline is not None and baseline.id == current.id:
         raise UsageError(f"Run '{current.name}' is compared with itself: name another run as the baseline.")
-    required = [requirements.parsed(written, current.config.k) for written in demands.requirements]
+    k = current.config.k
+    read = [requirements.parsed(written, k) for written in required]
+    named = [requirements.labelled(name, k) for name in metrics]
     reliability = judgements.check(workspace, current)
-    means = _means(workspace, current, required)
+    means = _means(workspace, current, read)
     reliable = reliability.passed
     outcomes = [Outcome("its numbers are reliable", "met" if reliable else "not met", reliable, reliability.sentence)]
-    for requirement in required:
+    for requirement in read:
         estimate = requirements.measured(requirement, means, current.name)
-        outcomes.append(requirements.checked(requirement, estimate, demands.undecided or "estimate"))
-    against, notes = _against(workspace, current, demands, required)
+        outcomes.append(requirements.checked(requirement, estimate, undecided or "estimate"))
     chosen = measurements.chosen_words(current)
-    notes = list(dict.fromkeys([*([f"{current.name}: {chosen}"] if chosen else []), *notes]))
-    return Acceptance(current.name, reliability, (*outcomes, *against), tuple(notes))
+    notes = [f"{current.name}: {chosen}"] if chosen else []
+    if baseline is not None:
+        compared = list(dict.fromkeys(named or [each.metric for each in read] or [label("recall", k)]))
+        share = MINIMUM_EFFECT if no_worse_than is None else no_worse_than
+        against, more = _against(workspace, current, baseline, compared, share, undecided or "pass")
+        outcomes, notes = outcomes + against, notes + more
+    return Acceptance(current.name, reliability, tuple(outcomes), tuple(dict.fromkeys(notes)))
 
 
 def lines(acceptance: Acceptance) -> list[str]:
@@ -116,31 +119,22 @@ def _means(workspace: Workspace, current: Run, required: Sequence[Requirement]) 
 
 
 def _against(
-    workspace: Workspace, current: Run, demands: Demands, required: Sequence[Requirement]
+    workspace: Workspace, current: Run, baseline: Run, metrics: Sequence[str], share: float, undecided: Undecided
 ) -> tuple[list[Outcome], list[str]]:
-    """Compare with the baseline, once for every k."""
-    if demands.baseline is None:
-        return [], []
-    k, baseline = current.config.k, demands.baseline
-    share = MINIMUM_EFFECT if demands.no_worse_than is None else demands.no_worse_than
-    named = [requirements.labelled(name, k) for name in demands.metrics]
-    metrics = dict.fromkeys(named or [each.metric for each in required] or [label("recall", k)])
+    """Check metrics against the baseline, compared once for every k; return the outcomes and what is to be noted."""
     by_k: dict[int, list[str]] = {}
     for metric in metrics:
         requirements.margin_of(metric, share)
-        by_k.setdefault(_k_of(metric, k), []).append(metric)
-    outcomes: dict[str, Outcome] = {}
-    notes: dict[str, None] = {}
-    for each, of_k in by_k.items():
-        comparison = comparisons.compare_runs(workspace, [baseline, current], each, primary=of_k[0])
-        notes |= dict.fromkeys(comparison.notes)
+        by_k.setdefault(_k_of(metric, current.config.k), []).append(metric)
+    outcomes, notes = dict[str, Outcome](), list[str]()
+    for k, of_k in by_k.items():
+        comparison = comparisons.compare_runs(workspace, [baseline, current], k, primary=of_k[0])
+        notes += comparison.notes
         for metric in of_k:
             comparison.paired(metric)
             (delta,) = comparison.rows[metric].deltas
-            outcomes[metric] = requirements.no_worse(
-                metric, delta.difference, baseline.name, share, demands.undecided or "pass"
-            )
-    return [outcomes[metric] for metric in metrics], list(notes)
+            outcomes[metric] = requirements.no_worse(metric, delta.difference, baseline.name, share, undecided)
+    return [outcomes[metric] for metric in metrics], notes
 
 
 def _k_of(metric: str, k: int) -> int:

@@ -35,7 +35,7 @@ def cases_of(workspace: Workspace, current: Run, k: int | None = None) -> list[c
         overviews.summary_at(workspace, current, k),
         questions,
         results,
-        measurements.document_names(workspace, current),
+        workspace.store.documents.names(current.corpus_id),
         chunks=texts,
         evaluated=evaluated,
         scores=measurements.scores_of(workspace, current),
@@ -53,7 +53,8 @@ def breakdown_of(
     by: Collection[evaluate.Part] = evaluate.PARTS,
 ) -> list[evaluate.Slice]:
     """Return every mean of a run over the parts `by`, ranked at `k` (default: its own); of some `metrics`, or all."""
-    questions, names = workspace.store.rankings.questions(current.id), measurements.document_names(workspace, current)
+    questions = workspace.store.rankings.questions(current.id)
+    names = workspace.store.documents.names(current.corpus_id)
     documents = {question.id: interchange.documents_of(question, names) for question in questions}
     summary = overviews.summary_at(workspace, current, k)
     answers = overviews.overview(workspace, current).scores
@@ -103,7 +104,7 @@ def contents_of(workspace: Workspace, current: Run, *, means: bool = True) -> ta
     return tables.Contents(
         cases_of(workspace, current),
         breakdown_of(workspace, current) if means else [],
-        measurements.document_names(workspace, current),
+        workspace.store.documents.names(current.corpus_id),
         control_items.controls_of(current),
         workspace.settings.keys,
         current.provenance.get("chosen_by") or "",

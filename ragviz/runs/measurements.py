@@ -83,11 +83,6 @@ def pairs_of(workspace: Workspace, current: Run) -> list[tuple[Question, Retriev
     return [(each, results[each.id]) for each in asked if each.id in results]
 
 
-def document_names(workspace: Workspace, current: Run) -> dict[str, str]:
-    """Return the names of the documents of a run's corpus by id, with those replaced or removed since."""
-    return workspace.store.documents.names(current.corpus_id)
-
-
 def asked_words(current: Run) -> str:
     """Return how many questions a run asks, and of which side of the split: "validation: 50 of 100 questions"."""
     count, split, of = current.provenance["n"], current.provenance.get("split"), current.provenance.get("of")

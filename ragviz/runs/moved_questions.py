@@ -105,7 +105,7 @@ def slices_of(
     `places` are those of the runs in the comparison; a `Slices` for each.
     """
     questions = {question.id: question for question in sources.questions(first)}
-    names = measurements.document_names(workspace, first)
+    names = workspace.store.documents.names(first.corpus_id)
     documents = {question.id: interchange.documents_of(question, names) for question in questions.values()}
     found, parts = [], {}
     for pair in [comparison.pair(metric, place) for place in places]:

@@ -230,7 +230,7 @@ def filter_words(run: Run, k: int, name: str, value: str) -> str:
     A rank "miss" is evidence that was not found to the depth; a range of scores names its metric.
     """
     if name in ("kind", "type", "style"):
-        return evaluate.PART_TITLES[name].get(value, value)  # type: ignore[index]
+        return evaluate.PART_TITLES[name].get(value, value)
     if name == "cause" and value in diagnose.CAUSES:
         return cause_title(run, k, value)
     if name == "outcome" or (name == "rank" and value == "miss"):

@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from ragviz.analysis import diagnose, outcomes, run_verdict
-from ragviz.analysis.evaluate import Part, Slice, Summary, part_title
+from ragviz.analysis.evaluate import Part, Slice, Summary
 from ragviz.core.configuration import Run
 from ragviz.core.question import Question
 from ragviz.metrics.registry import METRICS, title_of
@@ -134,7 +134,7 @@ def slice_rows(slices: Sequence[Slice], label: str, depth: int, column: str = "E
     scored = [part.metrics[label] for part in slices]
     rows = pd.DataFrame(
         {
-            column: [part_title(part) for part in slices],
+            column: [part.title for part in slices],
             title_of(label): pd.array([each.estimate.mean for each in scored], dtype="Float64"),
             "95 % CI": [tiles.interval_words(each.estimate) for each in scored],
             "n": [each.estimate.n for each in scored],

@@ -31,7 +31,7 @@ LOOK_AT = 5
 def verdict_line(run: Run, summary: Summary, judgement: judgements.Judgement) -> None:
     """Draw the verdict on a run, with what would rescue most of what it lost; nothing where nothing is measured."""
     k = summary.k
-    said = run_verdict.verdict(judgements.measured(run, summary, judgement, cache.lost(run, k)), run.config).sentence
+    said = run_verdict.verdict(judgements.measured(run, summary, judgement, cache.lost(run, k)), run.config)
     if summary.n and not measurements.unranked_words(run):
         best = rescue_words.suggestion(cache.replay_columns(run), cache.rescue(run, k))
         said = " ".join(filter(None, [said, escape(best)]))
