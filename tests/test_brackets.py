@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragviz.analysis.compare import Delta, Pair
-from ragviz.analysis.ties import Choice, Price, brackets, broken
+from ragviz.analysis.ties import Choice, Price, brackets, broken, standings
 from ragviz.stats.differences import Difference
 
 UNDECIDED = Delta(
@@ -40,6 +40,13 @@ def test_brackets_are_the_largest_groups_of_runs_that_are_not_apart(beats):
     found = [set(group) for size in range(2, 8) for group in combinations(RUNS, size) if together(group)]
     largest = {"".join(sorted(group)) for group in found if not any(group < other for other in found)}
     assert set(groups(RUNS, *beats)) == largest
+
+
+def test_ranks_are_those_that_no_pair_excludes():
+    """Of a to d, b is better than a and than c, and d than a: b may be first or share it with d."""
+    found = standings("abcd", list(pairs_of("abcd", {("b", "a"), ("b", "c"), ("d", "a")})))
+    assert [(each.low, each.high) for each in found.values()] == [(3, 4), (1, 2), (2, 4), (1, 3)]
+    assert standings("ab", list(pairs_of("ab", {("a", "b")}))) == {}
 
 
 def test_tokens_then_cost_break_a_tie_and_latency_does_not():

@@ -7,10 +7,9 @@ from scipy import stats as scipy_stats
 from statsmodels.stats.weightstats import DescrStatsW
 
 from ragviz.core.errors import UsageError
-from ragviz.stats.clusters import clusters_of, independent_clusters, numbered
+from ragviz.stats.clusters import clusters_of, numbered
 from ragviz.stats.differences import paired_difference, paired_differences
 from ragviz.stats.intervals import bands, estimate, moments, resampled_means
-from ragviz.stats.standings import standings
 
 EQUAL = numbered(np.repeat(np.arange(12), 5))
 UNEQUAL = numbered(np.repeat(np.arange(9), [3, 11, 5, 5, 8, 20, 4, 3, 7]))
@@ -202,16 +201,3 @@ def test_tests_of_correlated_questions_keep_their_level():
     alone = np.mean([d.p_value < 0.05 for d in paired_differences(values)])
     assert 0.02 <= clustered <= 0.085
     assert alone > 0.3
-
-
-def test_standings_by_hand():
-    """Twenty documents: c is always best; a and b take turns."""
-    turns = np.tile([1.0, 0.0], 20)
-    values = np.stack([turns, 1 - turns, np.full(40, 2.0)])
-    found = standings(values, [(2, 0), (2, 1)], numbered(np.repeat(np.arange(20), 2)))
-    assert [(each.low, each.high) for each in found] == [(2, 3), (2, 3), (1, 1)]
-    assert [each.best for each in found] == [0, 0, 1]
-    even = standings(np.stack([np.ones(30), np.ones(30)]), [], independent_clusters(30))
-    assert [each.best for each in even] == [0.5, 0.5]
-    few = standings(values, [(2, 0), (2, 1)], numbered(np.repeat(np.arange(2), 20)))
-    assert [each.best for each in few] == [None] * 3

@@ -50,7 +50,6 @@ from ragviz.stats.differences import (
 )
 from ragviz.stats.intervals import estimates
 from ragviz.stats.missing import Missing, missing
-from ragviz.stats.standings import Standing, standings
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -415,7 +414,7 @@ def outcomes(comparison: Comparison, metric: str, run: int = 1) -> Outcomes:
     return Outcomes(won, tied, lost)
 
 
-def pairs(comparison: Comparison, metric: str, *, seed: int = 0) -> tuple[Pair, ...]:
+def pairs(comparison: Comparison, metric: str) -> tuple[Pair, ...]:
     """Compare each run with each that comes before it, in one metric.
 
     Those with the baseline are the comparison's; the p-values of the others are corrected over all pairs (Holm).
@@ -428,7 +427,7 @@ def pairs(comparison: Comparison, metric: str, *, seed: int = 0) -> tuple[Pair, 
     names, of_baseline = comparison.runs, comparison.rows[metric].deltas
     places = list(combinations(range(1, len(names)), 2))
     values = {(first, second): comparison.pair(metric, second, first) for first, second in places}
-    measured = {place: _directed(metric, difference) for place, difference, _ in _differences(values, seed)}
+    measured = {place: _directed(metric, difference) for place, difference, _ in _differences(values)}
     compared = [(delta.run, delta.difference) for delta in of_baseline]
     compared += [(names[second], measured[first, second]) for first, second in places]
     tests = [Tested(metric, run, difference, number) for number, (run, difference) in enumerate(compared)]
@@ -437,24 +436,6 @@ def pairs(comparison: Comparison, metric: str, *, seed: int = 0) -> tuple[Pair, 
         *(Pair(names[0], delta) for delta in of_baseline),
         *(Pair(names[first], delta) for (first, _), delta in zip(places, others, strict=True)),
     )
-
-
-def standings_by(comparison: Comparison, metric: str, found: Sequence[Pair], *, seed: int = 0) -> list[Standing]:
-    """Return which ranks every run may have in one metric by `found`, all pairs, and how often it is best.
-
-    None for two runs.
-
-    Raises:
-        NotFoundError: the comparison has no such metric.
-
-    """
-    paired = comparison.paired(metric)
-    if len(comparison.runs) < 3:
-        return []
-    place = {run: number for number, run in enumerate(comparison.runs)}
-    better = [(place[pair.delta.run], place[pair.baseline]) for pair in found if pair.delta.verdict == "better"]
-    better += [(place[pair.baseline], place[pair.delta.run]) for pair in found if pair.delta.verdict == "worse"]
-    return standings(direction(metric) * paired.values, better, paired.clusters, seed=seed)
 
 
 def _common(
@@ -523,13 +504,13 @@ def _rows(
     pairs = {(name, run): scored.of(name, (0, run)) for name in paired for run in runs[1:]}
     tests = {
         (name, run): Tested(name, names[run], _directed(name, difference), number)
-        for (name, run), difference, number in _differences(pairs, seed)
+        for (name, run), difference, number in _differences(pairs)
     }
     deltas = _judged([tests[key] for key in pairs], rule)
     return {name: MetricRow(name, tuple(means[name, run] for run in runs), tuple(deltas[name])) for name in paired}
 
 
-def _differences(pairs: Mapping[Key, Paired], seed: int) -> list[tuple[Key, Difference, int]]:
+def _differences(pairs: Mapping[Key, Paired]) -> list[tuple[Key, Difference, int]]:
     """Return the difference of each pair, and the number of its test; those over the same questions come together."""
     found: list[tuple[Key, Difference, int]] = []
     first = 0  # number of the first test over these questions

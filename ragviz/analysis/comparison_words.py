@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, get_args
 
-from ragviz.analysis import leaderboards
+from ragviz.analysis import leaderboards, ties
 from ragviz.analysis.compare import (
     Comparison,
     Delta,
@@ -16,14 +16,12 @@ from ragviz.analysis.compare import (
     others_than,
     outcomes,
     pairs,
-    standings_by,
 )
 from ragviz.analysis.evaluate import cluster_words
 from ragviz.analysis.rules import Verdict
 from ragviz.analysis.ties import Price
 from ragviz.metrics.registry import title_of
 from ragviz.stats.differences import Difference
-from ragviz.stats.standings import Standing
 
 
 def to_json(comparison: Comparison, metric: str = "", prices: Mapping[str, Price] | None = None) -> dict[str, Any]:
@@ -51,8 +49,7 @@ def to_json(comparison: Comparison, metric: str = "", prices: Mapping[str, Price
         "pairs": [asdict(pair) for pair in found],
         "leaderboard": leaderboards.to_json(leaderboards.leaderboard(comparison, metric, prices, found), prices),
         "standings": [
-            {"run": run} | asdict(standing)
-            for run, standing in zip(comparison.runs, standings_by(comparison, metric, found), strict=False)
+            {"run": run} | asdict(standing) for run, standing in ties.standings(comparison.runs, found).items()
         ],
         "questions": {
             name: asdict(outcomes(comparison, metric, run)) for run, name in enumerate(comparison.runs) if run
@@ -173,33 +170,6 @@ def missing_words(row: MetricRow, baseline: str) -> list[str]:
         for m in [delta.missing]
         if m is not None
     ]
-
-
-def standing_words(standing: Standing) -> tuple[str, str]:
-    """Return the ranks that a run may have, and its share of resamples in which it is best.
-
-    >>> standing_words(Standing(1, 2, 0.834)), standing_words(Standing(3, 3, None))
-    (('1 to 2', '83 %'), ('3', ''))
-    """
-    ranks = f"{standing.low}" if standing.low == standing.high else f"{standing.low} to {standing.high}"
-    return ranks, "" if standing.best is None else f"{standing.best:.0%}".replace("%", " %")
-
-
-def rank_words(standing: Standing) -> str:
-    """Return what stands under a run's mean.
-
-    >>> rank_words(Standing(1, 2, 0.834)), rank_words(Standing(3, 3, None))
-    ('rank 1 to 2 · best in 83 %', 'rank 3')
-    """
-    ranks, best = standing_words(standing)
-    return f"rank {ranks}{f' · best in {best}' if best else ''}"
-
-
-def ranks_meaning(comparison: Comparison) -> str:
-    """Say what the ranks of several runs mean."""
-    resampled = comparison.clusters.generalise
-    best = "; best in: the share of resamples in which a run has the best mean" if resampled else ""
-    return f"Ranks are those that the pairs do not exclude{best}."
 
 
 def difference_words(difference: Difference) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -142,6 +143,32 @@ def beats(runs: Sequence[str], pairs: Sequence[Pair]) -> dict[str, list[str]]:
     }
     beaten = {run: [other for other in runs if (run, other) in better] for run in runs}
     return {run: others for run, others in beaten.items() if others}
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """The ranks `low` to `high` that a run may have, 1 the best."""
+
+    low: int
+    high: int
+
+    @property
+    def words(self) -> str:
+        """Those ranks as they are read: "1 to 2"."""
+        return f"{self.low}" if self.low == self.high else f"{self.low} to {self.high}"
+
+
+def standings(runs: Sequence[str], pairs: Sequence[Pair]) -> dict[str, Standing]:
+    """Return the ranks that each of three runs or more may have by all pairs; {} for two.
+
+    A run's best rank is behind all runs that are better than it, its worst before all that it is better than
+    (Mogstad, Romano, Shaikh and Wilhelm 2024).
+    """
+    if len(runs) < 3:
+        return {}
+    beaten = beats(runs, pairs)
+    behind = Counter(run for others in beaten.values() for run in others)
+    return {run: Standing(1 + behind[run], len(runs) - len(beaten.get(run, ()))) for run in runs}
 
 
 def apart_words(runs: Sequence[str], pairs: Sequence[Pair]) -> str:

@@ -79,9 +79,8 @@ def _draw(comparison: comparing.Comparison, metric: str, prices: Mapping[str, ti
     if len(comparison.runs) > 2:
         rows = [(pair.delta.run, pair.baseline, *_delta_cells(pair.delta)) for pair in pairs]
         console.table(("run", "against", *COLUMNS), rows, f"all pairs, by {metric} (Holm)")
-        standings = zip(comparison.runs, comparing.standings_by(comparison, metric, pairs), strict=True)
-        ranks = [(run, *comparison_words.standing_words(each)) for run, each in standings]
-        console.table(("run", "rank", "best"), ranks)
+        standings = ties.standings(comparison.runs, pairs)
+        console.table(("run", "rank"), [(run, each.words) for run, each in standings.items()])
         console.say(*(f"Not told apart by {metric}: {', '.join(group)}." for group in board.groups))
     for by, front in board.fronts.items():
         console.say(f"{registry.title_of(metric)} against {ties.TITLES[by]}: {leaderboards.front_words(front)}")

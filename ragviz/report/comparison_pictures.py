@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from ragviz.analysis import compare, comparison_words, points, ties
+from ragviz.analysis import compare, points, ties
 from ragviz.analysis.compare import Comparison, MetricRow, headline, pairs
 from ragviz.core.configuration import Run
 from ragviz.metrics.registry import METRICS, scale_of, title_of
@@ -56,13 +56,15 @@ def _leaderboard(comparison: Comparison) -> Figure:
     at = {comparison.runs[place]: place_of for place_of, place in enumerate(order)}
     found = pairs(comparison, metric)
     joined = [[at[run] for run in group] for group in ties.brackets(list(at), found)]
-    ranks = [comparison_words.rank_words(each) for each in compare.standings_by(comparison, metric, found)]
-    ranks = ranks or [""] * len(names)
-    rows = [leaderboard_plots.Row(names[place], place, row.estimates[place], ranks[place]) for place in order]
+    ranks = {run: f"rank {each.words}" for run, each in ties.standings(comparison.runs, found).items()}
+    rows = [
+        leaderboard_plots.Row(names[place], place, row.estimates[place], ranks.get(comparison.runs[place], ""))
+        for place in order
+    ]
     plot = leaderboard_plots.leaderboard(rows, joined, x_title=f"{title_of(metric)}{scale_of(metric)}")
     note = "◆ is the baseline. Lines are 95 % intervals; runs in one bracket cannot be separated."
     if len(names) > 2:
-        note += f" {ties.apart_words(list(at), found)} {comparison_words.ranks_meaning(comparison)}"
+        note += f" {ties.apart_words(list(at), found)} Ranks are those that the pairs do not exclude."
     return figure(plot, f"{title_of(metric)} of each run", note)
 
 

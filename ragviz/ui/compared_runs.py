@@ -17,7 +17,6 @@ from ragviz.metrics.registry import METRICS, scale_of, title_of
 from ragviz.report import curve_plots, difference_plots, expense_plots, leaderboard_plots, small_multiples
 from ragviz.runs import comparisons
 from ragviz.runs.overviews import Overview
-from ragviz.stats.standings import Standing
 from ragviz.text.markup import plain
 from ragviz.text.names import distinct, short_names
 from ragviz.ui import address, cache, wording
@@ -201,11 +200,6 @@ def all_pairs(shown: Compared) -> tuple[compare.Pair, ...]:
     return compare.pairs(shown.comparison, shown.metric)
 
 
-@cache.kept(64)
-def _standings(shown: Compared) -> list[Standing]:
-    return compare.standings_by(shown.comparison, shown.metric, all_pairs(shown))
-
-
 def in_words(shown: Compared) -> None:
     """Draw the verdict in the chosen metric, then the headline's other metrics, always with the interval."""
     comparison, metric = shown.comparison, shown.metric
@@ -261,7 +255,7 @@ def leaderboard(shown: Compared) -> None:
     if len(comparison.runs) == 2:
         notes = ["baseline", MARKS[shown.delta().verdict]]
     else:
-        notes = [comparison_words.rank_words(each) for each in _standings(shown)]
+        notes = [f"rank {each.words}" for each in ties.standings(comparison.runs, pairs).values()]
     order = compare.ranking_by(comparison, metric)
     rows = [leaderboard_plots.Row(names[place], place, estimates[place], notes[place]) for place in order]
     at = {comparison.runs[place]: row for row, place in enumerate(order)}
@@ -276,7 +270,7 @@ def leaderboard(shown: Compared) -> None:
         holm = ", pairs without the baseline by Holm's correction over all pairs" if len(comparison.runs) > 2 else ""
         bracket = "A bracket joins runs (its ticks) that cannot be told apart: no pair of them is better or worse by "
         bracket += f"the rule{holm}."
-    ranks = f" {comparison_words.ranks_meaning(comparison)}" if len(comparison.runs) > 2 else ""
+    ranks = " Ranks are those that the pairs do not exclude." if len(comparison.runs) > 2 else ""
     st.caption(plain(f"{bracket} ◆ and the dotted line: the baseline, {comparison.runs[0]}.{ranks}"))
 
 
