@@ -105,9 +105,15 @@ def parts_of(questions: Sequence[Question], documents: Mapping[str, Sequence[str
         "style": [(question.style,) if question.style else () for question in questions],
         "language": [(question.language,) for question in questions],
     }
+    evidence = [  # of each group the shortest passage, which is enough
+        sum(min((span.end - span.start for span in group), default=0) for group in question.evidence)
+        if question.evidence
+        else None
+        for question in questions
+    ]
     lengths: dict[str, tuple[Sequence[int | None], str]] = {
         "length": ([word_count(question.text) for question in questions], "words"),
-        "evidence": ([evidence_length(question) for question in questions], "characters"),
+        "evidence": (evidence, "characters"),
     }
     parts = [part for by, of_each in names.items() for part in _named(by, of_each)]
     return parts + [part for by, (numbers, unit) in lengths.items() for part in _by_length(by, numbers, unit)]
@@ -121,18 +127,14 @@ def judged(parts: Sequence[Part], pair: Paired, rule: Rule, metric: str) -> Slic
     measured = [_measured(part, pair) for part in parts if len(part.rows)]
     order = {by: place for place, by in enumerate(DIMENSIONS)}
     measured.sort(key=lambda each: (each.difference is None, order[each.part.by]))
-    large = [each for each in measured if each.difference is not None]
-    small = [each for each in measured if each.difference is None]
+    tests = [Tested(metric, "", each.difference, place) for place, each in enumerate(measured) if each.difference]
+    decided = [
+        replace(each, difference=delta.difference, p_adjusted=delta.p_adjusted, verdict=delta.verdict)
+        for each, delta in zip(measured, adjusted(tests, rule, "fdr_bh"), strict=False)
+    ]
     rows = [part.rows for part in parts if part.by == "document"]
     several = int((np.bincount(np.concatenate(rows)) > 1).sum()) if rows else 0
-    return Slices(metric, (*_adjusted(large, rule, metric), *small), several)
-
-
-def evidence_length(question: Question) -> int | None:
-    """Return the characters of the passages that a question needs, the shortest of each group; None without any."""
-    if not question.evidence:
-        return None
-    return sum(min((span.end - span.start for span in group), default=0) for group in question.evidence)
+    return Slices(metric, (*decided, *measured[len(decided) :]), several)
 
 
 def multiplicity_words(slices: Slices) -> str:
@@ -208,12 +210,3 @@ def _measured(part: Part, pair: Paired) -> Slice:
         return found
     [measured] = paired_differences(differences(values)[:, None], clusters)
     return replace(found, difference=measured)
-
-
-def _adjusted(slices: Sequence[Slice], rule: Rule, metric: str) -> list[Slice]:
-    """Return the judged parts with their adjusted p-values and verdicts."""
-    tests = [Tested(metric, "", each.difference, place) for place, each in enumerate(slices) if each.difference]
-    return [
-        replace(each, difference=delta.difference, p_adjusted=delta.p_adjusted, verdict=delta.verdict)
-        for each, delta in zip(slices, adjusted(tests, rule, "fdr_bh"), strict=True)
-    ]

@@ -126,9 +126,9 @@ def cells(records: Iterable[Mapping[str, Any]], columns: Columns) -> list[list[o
     return [[cell(record, of) for of in shown] for record in records]
 
 
-def show_records(records: Sequence[Mapping[str, Any]], as_json: bool, columns: Columns, title: str = "") -> None:
+def show_records(records: Sequence[Mapping[str, Any]], as_json: bool, columns: Columns) -> None:
     """Print records as JSON, or as a table."""
-    show(records, as_json, lambda: table([*columns], cells(records, columns), title))
+    show(records, as_json, lambda: table([*columns], cells(records, columns)))
 
 
 def line(text: str) -> str:

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from ragviz.cli import console
-from ragviz.cli.options import Json, QuoteDocuments, Quotes
-from ragviz.cli.questions_commands import evidence_given, questions_app, show_saved
+from ragviz.cli.options import Json
+from ragviz.cli.questions_commands import questions_app, show_saved
 from ragviz.core.errors import UsageError
 from ragviz.core.question_set import QuestionSet
 from ragviz.questions import authoring, occurrences
@@ -24,35 +24,26 @@ def questions_mend(
     set_name: str,
     question_id: Annotated[str, typer.Argument(help="Default: list stale evidence with proposals.")] = "",
     place: Annotated[str, typer.Option(help="Piece of evidence: its PASSAGE.MEMBER as listed.")] = "1.1",
-    proposal: Annotated[int, typer.Option(min=0, help="Number of the listed proposal to use.")] = 0,
-    quotes: Quotes = [],
-    documents: QuoteDocuments = [],
+    proposal: Annotated[int, typer.Option(min=1, help="Number of the listed proposal to use.")] = 1,
     as_json: Json = False,
 ) -> None:
-    """List stale evidence with proposals of where its text is now; or repair one piece."""
+    """List stale evidence with proposals of where its text is now; or repair one piece by a proposal."""
     workspace = console.open_workspace()
     store, question_set = workspace.store, workspace.store.sets.get(set_name)
     if not question_id:
-        _list_stale(workspace, question_set, documents, as_json)
+        _list_stale(workspace, question_set, as_json)
         return
     question = authoring.question_of(store, question_set, question_id)
     piece = next((s for s in authoring.stale([question]) if _numbered(s) == place), None)
     if piece is None:
         raise UsageError(f"Question '{question_id}' has no stale evidence {place}: `ragviz questions mend` lists it.")
-    if bool(quotes) == bool(proposal):
-        raise UsageError("Give its text now, by --quote and --document, or the number of a --proposal.")
-    if proposal:
-        [proposals] = _proposals(workspace, question_set, [piece], documents)
-        if proposal > len(proposals):
-            raise UsageError(
-                f"{counts.counted(len(proposals), 'proposal', 'is')} made for this piece, so there is no number "
-                f"{proposal}: `ragviz questions mend` lists them."
-            )
-        span = proposals[proposal - 1].span
-    elif len(quoted := evidence_given(workspace, question_set.corpus_id, quotes, documents) or ()) == 1:
-        span = quoted[0][0]
-    else:
-        raise UsageError("One piece is repaired at a time: give one --quote.")
+    [proposals] = _proposals(workspace, question_set, [piece])
+    if proposal > len(proposals):
+        raise UsageError(
+            f"{counts.counted(len(proposals), 'proposal', 'is')} made for this piece, so there is no number "
+            f"{proposal}: `ragviz questions mend` lists them, and `ragviz questions edit --quote` takes other text."
+        )
+    span = proposals[proposal - 1].span
     after = authoring.changed(question, evidence=authoring.mended(question.evidence, piece.group, piece.member, span))
     question_verbs.save(workspace, question_set, after, schema.version_of(question), "mended evidence")
     if span.text != piece.span.text:
@@ -65,27 +56,24 @@ def _numbered(stale: authoring.Stale) -> str:
 
 
 def _proposals(
-    workspace: console.Workspace, question_set: QuestionSet, pieces: Sequence[authoring.Stale], documents: Sequence[str]
+    workspace: console.Workspace, question_set: QuestionSet, pieces: Sequence[authoring.Stale]
 ) -> list[list[occurrences.Place]]:
-    """Return the proposals for each piece: in its own document, in all where that is deleted, or in the named ones."""
+    """Return the proposals for each piece: in its own document, in all where that is deleted."""
     store, corpus_id = workspace.store, question_set.corpus_id
-    named = [authoring.document_of(store, corpus_id, name).id for name in documents]
     known = {info.id for info in store.documents.all(corpus_id)}
-    deleted = set() if named else {each.span.text for each in pieces if each.span.document_id not in known}
+    deleted = {each.span.text for each in pieces if each.span.document_id not in known}
     anywhere = occurrences.proposals_anywhere(store, corpus_id, deleted)
 
     def of(piece: authoring.Stale) -> list[occurrences.Place]:
-        if not named and piece.span.document_id not in known:
+        if piece.span.document_id not in known:
             return anywhere[piece.span.text]
-        texts = store.documents.texts(corpus_id, named or [piece.span.document_id])
+        texts = store.documents.texts(corpus_id, [piece.span.document_id])
         return [proposal for document in texts for proposal in occurrences.proposals(document, piece.span.text)]
 
     return [of(piece) for piece in pieces]
 
 
-def _list_stale(
-    workspace: console.Workspace, question_set: QuestionSet, documents: Sequence[str], as_json: bool
-) -> None:
+def _list_stale(workspace: console.Workspace, question_set: QuestionSet, as_json: bool) -> None:
     store = workspace.store
     names = store.documents.names(question_set.corpus_id)
     pieces = authoring.stale(store.questions.all(question_set.id))
@@ -97,7 +85,7 @@ def _list_stale(
             "document": names.get(s.span.document_id),
             "proposals": [asdict(proposal) for proposal in proposals],
         }
-        for s, proposals in zip(pieces, _proposals(workspace, question_set, pieces, documents), strict=True)
+        for s, proposals in zip(pieces, _proposals(workspace, question_set, pieces), strict=True)
     ]
 
     def draw() -> None:
@@ -114,7 +102,7 @@ def _list_stale(
         if rows:
             console.table(("question", "place", "document", "alike", "text"), rows)
         if any(not record["proposals"] for record in records):
-            console.say("Where no passage is proposed, give its text now, by --quote and --document.")
+            console.say("Where no passage is proposed, quote it: ragviz questions edit --quote.")
 
     console.show(records, as_json, draw)
 

@@ -160,15 +160,16 @@ def questions_drill(
     console.perform(workspace, question_verbs.drill(workspace, question_set, info, chosen))
     fact = drill.stored(workspace, question_set)
     assert fact is not None
-    console.show(fact | {"words": health_sentences.drill(fact)}, as_json, lambda: _draw_drill(fact))
+    words = health_sentences.drill(fact)
 
+    def draw() -> None:
+        rows: list[Sequence[object]] = [_row("nothing", fact["false_alarms"])]
+        rows += [_row(health_sentences.points(found["loss"]), found) for found in fact["losses"]]
+        title = f"{fact['metric']} by {fact['retriever']} on {fact['index']}"
+        console.table(("left out", "planted", "called worse"), rows, title)
+        console.say(words)
 
-def _draw_drill(fact: Mapping[str, Any]) -> None:
-    rows: list[Sequence[object]] = [_row("nothing", fact["false_alarms"])]
-    rows += [_row(health_sentences.points(found["loss"]), found) for found in fact["losses"]]
-    title = f"{fact['metric']} by {fact['retriever']} on {fact['index']}"
-    console.table(("left out", "planted", "called worse"), rows, title)
-    console.say(health_sentences.drill(fact))
+    console.show(fact | {"words": words}, as_json, draw)
 
 
 def _row(size: str, found: Mapping[str, Any]) -> Sequence[object]:

@@ -26,7 +26,7 @@ from ragviz.core import lazy
 from ragviz.core.configuration import IndexConfig, RunConfig
 from ragviz.core.endpoint_choices import Endpoint
 from ragviz.core.errors import InputError, RowErrors, UsageError
-from ragviz.core.fields import Field, fields_of
+from ragviz.core.fields import fields_of
 from ragviz.core.job import NewJob
 from ragviz.core.question import GeneratorName, QuestionStyle, QuestionType
 from ragviz.core.stopping import Progress, silent
@@ -75,16 +75,15 @@ def with_choices_of(record: type) -> Callable[[Callable[..., Made]], Callable[..
             for name, field in fields.items()
         ]
         called.__dict__["__signature__"] = signature.replace(parameters=[*own, *chosen])
-        words = "\n".join(f"    {name}: {_explained(field)}" for name, field in fields.items())
-        called.__doc__ = f"{inspect.cleandoc(method.__doc__ or '')}\n\nChoices:\n{words}\n"
+        lines = [inspect.cleandoc(method.__doc__ or ""), "", "Choices:"]
+        for name, field in fields.items():
+            known = f" One of {', '.join(map(repr, field.known()))}." if field.known() else ""
+            default = field.unset or repr(field.default)
+            lines.append(f"    {name}: {field.help or field.label + '.'}{known} Default: {default}.")
+        called.__doc__ = "\n".join([*lines, ""])
         return called
 
     return declare
-
-
-def _explained(field: Field) -> str:
-    known = f" One of {', '.join(map(repr, field.known()))}." if field.known() else ""
-    return f"{field.help or field.label + '.'}{known} Default: {field.unset or repr(field.default)}."
 
 
 PathLike = str | os.PathLike[str]

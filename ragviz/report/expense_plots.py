@@ -37,7 +37,14 @@ def recall_by_tokens(lines: Sequence[Reading], *, k: int) -> go.Figure:
     """
     figure = go.Figure()
     for line in lines:
-        colour, words = style.run_colour(line.place), [_reading_words(line, at) for at in range(len(line.tokens))]
+        colour = style.run_colour(line.place)
+        words = [
+            f"{style.named(line.name)} at k = {at}: recall {mean:.2f} for {tokens:,.0f} tokens<br>"
+            f"95 % interval {low:.2f} to {high:.2f}"
+            for at, (tokens, mean, low, high) in enumerate(
+                zip(line.tokens, line.mean, line.low, line.high, strict=True), start=1
+            )
+        ]
         if len(lines) <= 3:
             figure.add_trace(style.band(line.tokens, line.low, line.high, colour, line.name))
         dash, symbol = style.run_dash(line.place), style.run_symbol(line.place)
@@ -69,13 +76,6 @@ def _ticks(low: float, high: float) -> list[int]:
     """
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     return [step * 10**p for p in powers if p >= 0 for step in (1, 2, 5) if low <= step * 10**p <= high]
-
-
-def _reading_words(line: Reading, at: int) -> str:
-    return (
-        f"{style.named(line.name)} at k = {at + 1}: recall {line.mean[at]:.2f} for {line.tokens[at]:,.0f} tokens<br>"
-        f"95 % interval {line.low[at]:.2f} to {line.high[at]:.2f}"
-    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,10 @@ def report(workspace: Workspace, experiment: Experiment) -> bytes:
         lead = f"An experiment on {corpus} with {len(experiment.cells):,} configurations, which were asked {asked}."
         more = [cells]
     else:
-        return _undecided(workspace, title, f"An experiment on {corpus}.", outcome, cells)
+        said = outcome.conclusion
+        card = Card("○", "Undecided", [said.sentence, *said.notes, Text(_declared(experiment))])
+        sections = [Section("change", "Change card", [card]), cells]
+        return document(title, f"An experiment on {corpus}.", sections, workspace.settings.keys)
     runs = [replace(run, name=name) for name, run in measured.runs.items()]
     warnings = [measured.conclusion.leaning, outcome.lost, *comparison_report.run_warnings(workspace, runs)]
     decided = Decided(measured, _declared(experiment), experiment.rule.guardrails, [*filter(None, warnings)])
@@ -63,10 +66,3 @@ def _cells(outcome: Outcome) -> list[Part]:
     left_out = [*outcome.experiment.left_out.items()]
     impossible = [Table(("Left out", "Why"), left_out, "Impossible combinations")] if left_out else []
     return [Table(head, rows, caption, numbers=(1, 3)), *impossible]
-
-
-def _undecided(workspace: Workspace, title: str, lead: str, outcome: Outcome, cells: Section) -> bytes:
-    """Return the report of an experiment of which too little is there to compare."""
-    said = outcome.conclusion
-    card = Card("○", "Undecided", [said.sentence, *said.notes, Text(_declared(outcome.experiment))])
-    return document(title, lead, [Section("change", "Change card", [card]), cells], workspace.settings.keys)

@@ -66,7 +66,9 @@ def leaderboard(rows: Sequence[Row], groups: Sequence[Sequence[int]] = (), *, x_
     baseline = next((row.estimate.mean for row in rows if row.place == 0), None)
     if baseline is not None:
         figure.add_vline(x=baseline, line={"dash": "dot", "width": 1.2, "color": CONTEXT})
-    return style.described(figure, _leaderboard_words(rows, groups, x_title))
+    means = "; ".join(f"{row.name} {row.estimate.mean:.2f}" for row in rows if row.estimate.mean is not None)
+    joined = "; ".join(", ".join(rows[at].name for at in group) for group in groups)
+    return style.described(figure, f"{means} ({x_title}).{f' Not told apart: {joined}.' if joined else ''}")
 
 
 def over_time(rows: Sequence[Row], changed: int | None, *, y_title: str) -> go.Figure:
@@ -114,9 +116,3 @@ def _add_bracket(figure: go.Figure, group: Sequence[int], lane: int) -> None:
     figure.add_shape(x0=x + 4, x1=x + 4, y0=0.22 - min(group), y1=-0.22 - max(group), **shared)
     for at in group:
         figure.add_shape(x0=x, x1=x + 4, y0=-at, y1=-at, **shared)
-
-
-def _leaderboard_words(rows: Sequence[Row], groups: Sequence[Sequence[int]], x_title: str) -> str:
-    means = "; ".join(f"{row.name} {row.estimate.mean:.2f}" for row in rows if row.estimate.mean is not None)
-    joined = "; ".join(", ".join(rows[at].name for at in group) for group in groups)
-    return f"{means} ({x_title}).{f' Not told apart: {joined}.' if joined else ''}"

@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 from ragviz.report import style
 from ragviz.report.style import ACCENT, CLICKABLE, CONTEXT, WORSE
 
+BARS = 24
+"""Bars of a histogram of lengths, at most."""
+
 
 def chunk_lengths(lengths: NDArray[np.int_], limit: int | None, *, height: int = 220) -> go.Figure:
     """Draw chunks by their tokens; those past `limit`, which the embedder would truncate, are hatched."""
@@ -46,14 +49,14 @@ def chunk_lengths(lengths: NDArray[np.int_], limit: int | None, *, height: int =
     return style.described(figure, f"{len(lengths)} chunks by their tokens; {over} are longer than the embedder reads.")
 
 
-def length_edges(lengths: NDArray[np.int_], limit: int | None, most: int = 24) -> NDArray[np.int_]:
+def length_edges(lengths: NDArray[np.int_], limit: int | None) -> NDArray[np.int_]:
     """Return integer edges of the bars, one of them right after `limit`, so that no bar is on both sides of it.
 
-    >>> length_edges(np.array([3, 9]), 4, most=5)
-    array([ 1,  3,  5,  7,  9, 11])
+    >>> length_edges(np.array([3, 48]), 4)[[0, 1, 2, -1]].tolist()
+    [1, 3, 5, 49]
     """
     longest = int(lengths.max(initial=1))
-    step = max(1, math.ceil(longest / most))
+    step = max(1, math.ceil(longest / BARS))
     start = 1 if limit is None else (limit + 1) % step
     start = start - step if start > 1 else start
     return np.arange(start, longest + step + 1, step)
@@ -69,6 +72,7 @@ def waterfall(steps: Sequence[tuple[str, int, int]], *, correct: bool = True, se
     questions = style.counted_words(total, "question")
     lost = [0 < place < last for place in range(len(steps))]
     colours = [WORSE] * len(steps)
+    opacity = [1.0 if selected in (None, place) else 0.3 for place in range(len(steps))]
     if steps:
         colours[0], colours[last] = CONTEXT, ACCENT if correct else CONTEXT
     figure = go.Figure(
@@ -88,7 +92,7 @@ def waterfall(steps: Sequence[tuple[str, int, int]], *, correct: bool = True, se
                 for place, (title, count, left) in enumerate(steps)
             ],
             hovertemplate=style.HOVER,
-            marker=style.hatched(colours, lost, opacity=_opacity(len(steps), selected)),
+            marker=style.hatched(colours, lost, opacity=opacity),
         )
     )
     figure.update_layout(**style.layout("Questions", "", 74 + 27 * len(steps)), bargap=0.3)
@@ -98,11 +102,6 @@ def waterfall(steps: Sequence[tuple[str, int, int]], *, correct: bool = True, se
     parts = [f"{count} {title.lower()}" for title, count, _ in steps[1:-1] if count]
     parts += [f"{left} {title.lower()}" for title, _, left in steps[-1:]]
     return style.described(figure, f"Of {questions}: {', '.join(parts)}.")
-
-
-def _opacity(count: int, selected: int | None) -> list[float]:
-    """Return the opacity of marks: those beside the `selected` one are faded."""
-    return [1.0 if selected in (None, place) else 0.3 for place in range(count)]
 
 
 def score_histogram(

@@ -45,20 +45,15 @@ def cases_of(workspace: Workspace, current: Run, k: int | None = None) -> list[c
 
 
 def breakdown_of(
-    workspace: Workspace,
-    current: Run,
-    k: int | None = None,
-    *,
-    metrics: Collection[str] | None = None,
-    by: Collection[evaluate.Part] = evaluate.PARTS,
+    workspace: Workspace, current: Run, k: int | None = None, *, metrics: Collection[str] | None = None
 ) -> list[evaluate.Slice]:
-    """Return every mean of a run over the parts `by`, ranked at `k` (default: its own); of some `metrics`, or all."""
+    """Return every mean of a run over all parts, ranked at `k` (default: its own); of some `metrics`, or all."""
     questions = workspace.store.rankings.questions(current.id)
     names = workspace.store.documents.names(current.corpus_id)
     documents = {question.id: interchange.documents_of(question, names) for question in questions}
     summary = overviews.summary_at(workspace, current, k)
     answers = overviews.overview(workspace, current).scores
-    divided = evaluate.breakdown(summary, answers, questions, documents, seed=current.config.seed, names=metrics, by=by)
+    divided = evaluate.breakdown(summary, answers, questions, documents, seed=current.config.seed, names=metrics)
     return divided.slices()
 
 

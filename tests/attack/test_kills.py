@@ -196,11 +196,6 @@ def command(workspace: Workspace, folder: Path, *words: str) -> None:
         cli.app([word.replace("FOLDER", str(folder)) for word in words], standalone_mode=False)
 
 
-def mend(workspace: Workspace, folder: Path) -> None:
-    add(workspace, NEW, folder)
-    command(workspace, folder, "questions", "mend", "q", "q1", "--quote", "A line before.", "--document", "a.txt")
-
-
 COMMANDS: dict[str, str] = {
     "corpus add --replace": "corpus add c FOLDER/a.txt FOLDER/b.txt --replace",
     "corpus add, new": "corpus add c2 FOLDER/a.txt FOLDER/b.txt",
@@ -226,7 +221,6 @@ COMMANDS: dict[str, str] = {
 }
 BY_HAND: dict[str, Callable[[Workspace, Path], None]] = {
     **{name: partial(lambda words, *place: command(*place, *words.split()), words) for name, words in COMMANDS.items()},
-    "questions mend": mend,
 }
 
 
