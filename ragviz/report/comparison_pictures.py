@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from ragviz.analysis import compare, points, ties
-from ragviz.analysis.compare import Comparison, MetricRow, headline, pairs
+from ragviz.analysis.compare import Comparison, headline, pairs
 from ragviz.core.configuration import Run
 from ragviz.metrics.registry import METRICS, scale_of, title_of
 from ragviz.report import curve_plots, difference_plots, expense_plots, leaderboard_plots, pair_plots, small_multiples
@@ -30,18 +30,22 @@ def drawn(workspace: Workspace, decided: Decided, runs: Sequence[Run]) -> list[F
     row = comparison.rows[comparison.rule.primary]
     names = dict(zip(comparison.runs, distinct(comparison.runs, SHORT), strict=True))
     metric, base = title_of(row.label), comparison.runs[0]
-    by_run = [change for at in range(1, len(names)) if (change := _change(row, at, names[comparison.runs[at]]))]
-    if by_run:
+    plot = difference_plots.differences(
+        [(names[delta.run], delta.difference, delta.verdict) for delta in row.deltas],
+        x_title=f"Difference of {metric} to {names[base]}",
+        margin=comparison.rule.margin(row.label),
+    )
+    note = "Lines are 95 % intervals; within the band, differences are too small to matter."
+    parts.append(figure(plot, f"{metric} against the baseline", note))
+    of_candidate = [
+        (title_of(name), comparison.rows[name].deltas[decided.candidate - 1]) for name in headline(comparison)
+    ]
+    if len(of_candidate) > 1:
         plot = difference_plots.differences(
-            by_run, x_title=f"Difference of {metric} to {names[base]}", margin=comparison.rule.margin(row.label)
+            [(name, delta.difference, delta.verdict) for name, delta in of_candidate],
+            x_title=f"Difference to {names[base]}",
         )
-        note = "Lines are 95 % intervals; within the band, differences are too small to matter."
-        parts.append(figure(plot, f"{metric} against the baseline", note))
-    by_metric = [change for each in headline(comparison)
-                 if (change := _change(comparison.rows[each], decided.candidate, title_of(each)))]  # fmt: skip
-    if len(by_metric) > 1:
         other = comparison.runs[decided.candidate]
-        plot = difference_plots.differences(by_metric, x_title=f"Difference to {names[base]}")
         parts.append(figure(plot, f"{other} against the baseline", f"{metric} decides, the rest is exploratory."))
     parts += _flow(workspace, [runs[0], runs[decided.candidate]], comparison.k)
     if comparison.metrics:
@@ -75,14 +79,6 @@ def _flow(workspace: Workspace, pair: Sequence[Run], k: int) -> Iterator[Figure]
         first, second = distinct([run.name for run in pair], SHORT)
         plot = pair_plots.flow(moved.flow, moved.titles, (first, second))
         yield figure(plot, "Where questions moved between causes of loss")
-
-
-def _change(row: MetricRow, place: int, name: str) -> difference_plots.Change | None:
-    delta = row.deltas[place - 1]
-    d = delta.difference
-    if d.mean is None or d.low is None or d.high is None:
-        return None
-    return difference_plots.Change(name, d.mean, d.low, d.high, d.n, delta.verdict)
 
 
 def _of_rankings(

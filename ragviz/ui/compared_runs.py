@@ -274,17 +274,12 @@ def leaderboard(shown: Compared) -> None:
     st.caption(plain(f"{bracket} ◆ and the dotted line: the baseline, {comparison.runs[0]}.{ranks}"))
 
 
-def _change(title: str, d: Delta) -> difference_plots.Change:
-    mean, low, high = (value or 0.0 for value in (d.difference.mean, d.difference.low, d.difference.high))
-    return difference_plots.Change(title, mean, low, high, d.difference.n, d.verdict)
-
-
 def differences(shown: Compared) -> None:
     """Draw the difference of each run from the baseline, and where differences are too small to matter."""
     comparison, metric = shown.comparison, shown.metric
     heading.section(plain(f"Difference from {distinct(comparison.runs, 40)[0]}"))
     short, margin = short_names(comparison.runs, 28), comparison.rule.margin(metric)
-    rows = [_change(short[delta.run], delta) for delta in comparison.rows[metric].deltas]
+    rows = [(short[delta.run], delta.difference, delta.verdict) for delta in comparison.rows[metric].deltas]
     title = f"Difference in {title_of(metric)}, 95 % intervals"
     figure.draw(difference_plots.differences(rows, x_title=title, margin=margin), "differences")
     st.caption(
