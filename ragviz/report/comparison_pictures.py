@@ -37,12 +37,10 @@ def drawn(workspace: Workspace, decided: Decided, runs: Sequence[Run]) -> list[F
     )
     note = "Lines are 95 % intervals; within the band, differences are too small to matter."
     parts.append(figure(plot, f"{metric} against the baseline", note))
-    of_candidate = [
-        (title_of(name), comparison.rows[name].deltas[decided.candidate - 1]) for name in headline(comparison)
-    ]
-    if len(of_candidate) > 1:
+    several = {name: comparison.rows[name].deltas[decided.candidate - 1] for name in headline(comparison)}
+    if len(several) > 1:
         plot = difference_plots.differences(
-            [(name, delta.difference, delta.verdict) for name, delta in of_candidate],
+            [(title_of(name), delta.difference, delta.verdict) for name, delta in several.items()],
             x_title=f"Difference to {names[base]}",
         )
         other = comparison.runs[decided.candidate]
