@@ -122,13 +122,12 @@ class Comparison:
     """Runs side by side, `runs[0]` the baseline, over `question_ids`: n questions with gold chunks in all of them.
 
     `settings` are what differs in their configurations, `notes` sentences on what else makes them hard to compare.
-    `metrics` holds a row per label ("recall@3", "mrr"). `ranks`
-    are those by which each run finds the evidence, (runs, n), 0 for none in the common `depth`. `clusters`
-    joins questions about the same documents.
-    `rule` decides; only its primary metric is not exploratory. `answers` holds a row for each metric of answers that
-    all runs have: its means are over the questions for which all of them have a score, its differences over those for
-    which both runs have one, so that n differs from row to row. `scored` are the numbers behind both. `asked` says
-    which questions were asked when all runs ask the same side of a split, else ""; `generators` what made each.
+    `rows` are by label ("recall@3", "mrr", "faithfulness"), those of rankings first. `ranks` are those by which each
+    run finds the evidence, (runs, n), 0 for none in the common `depth`. `clusters` joins questions about the same
+    documents. `rule` decides; only its primary metric is not exploratory. The means of a metric of answers are over the
+    questions for which all runs have a score, its differences over those for which both have one, so that n differs
+    from row to row. `scored` are the numbers behind the rows. `asked` says which questions were asked when all runs ask
+    the same side of a split, else ""; `generators` what made each.
     """
 
     runs: tuple[str, ...]
@@ -139,17 +138,21 @@ class Comparison:
     clusters: Clusters
     settings: tuple[Setting, ...]
     notes: tuple[str, ...]
-    metrics: dict[str, MetricRow]
+    rows: dict[str, MetricRow]
     ranks: NDArray[np.int64]
-    answers: dict[str, MetricRow]
     scored: Scores
     asked: str = ""
     generators: tuple[str, ...] = ()
 
     @property
-    def rows(self) -> dict[str, MetricRow]:
-        """All metrics that are compared, those of rankings first."""
-        return self.metrics | self.answers
+    def metrics(self) -> dict[str, MetricRow]:
+        """The rows of rankings."""
+        return {name: row for name, row in self.rows.items() if name.partition("@")[0] in METRICS}
+
+    @property
+    def answers(self) -> dict[str, MetricRow]:
+        """The rows of answers."""
+        return {name: row for name, row in self.rows.items() if name.partition("@")[0] not in METRICS}
 
     def paired(self, metric: str) -> Paired:
         """Return the values of a metric by its label ("recall@3", "faithfulness").
@@ -274,8 +277,10 @@ def compare(
     names, made_by = [side.name for side in sides], tuple((generators or {}).get(i, "") for i in ids)
     paired = {name: scored.of(name, everyone) for name in [*values, *answers]}
     rule = _rule(primary, minimum_effect, k, values, answers)
-    metrics = _rows(paired, scored, names, rule, seed)
-    lacking = {name: [scored.missing(name, run, seed) for run in range(1, len(sides))] for name in answers}
+    compared = _rows(paired, scored, names, rule, seed)
+    for name in answers:
+        lacking = [scored.missing(name, run, seed) for run in range(1, len(sides))]
+        compared[name] = _with_missing(compared[name], lacking)
     return Comparison(
         runs=tuple(names),
         k=k,
@@ -290,9 +295,8 @@ def compare(
             *answer_notes(sides),
             *filter(None, [without_model.words(made_by)]),
         ),
-        metrics={name: metrics[name] for name in values},
+        rows=compared,
         ranks=np.stack([each.ranks[place] for each, place in zip(rankings, rows, strict=True)]),
-        answers={name: _with_missing(metrics[name], lacking[name]) for name in answers},
         scored=scored,
         asked=sides[0].asked if sides[0].config.get("split") and len({side.asked for side in sides}) == 1 else "",
         generators=made_by,
@@ -573,14 +577,11 @@ def with_rule(comparison: Comparison, primary: str = "", minimum_effect: float |
         for delta in row.deltas
     ]
     deltas = _judged(tests, rule)
-
-    def judged(rows: Mapping[str, MetricRow]) -> dict[str, MetricRow]:
-        return {
-            name: _with_missing(replace(row, deltas=tuple(deltas[name])), [delta.missing for delta in row.deltas])
-            for name, row in rows.items()
-        }
-
-    return replace(comparison, rule=rule, metrics=judged(comparison.metrics), answers=judged(comparison.answers))
+    rows = {
+        name: _with_missing(replace(row, deltas=tuple(deltas[name])), [delta.missing for delta in row.deltas])
+        for name, row in comparison.rows.items()
+    }
+    return replace(comparison, rule=rule, rows=rows)
 
 
 def adjusted(tests: Sequence[Tested], rule: Rule, method: Literal["holm", "fdr_bh"]) -> list[Delta]:

@@ -365,7 +365,7 @@ class Comparison(Shown):
         import pandas as pd
 
         runs, rows = self.result.runs, []
-        for name, row in (self.result.metrics | self.result.answers).items():
+        for name, row in self.result.rows.items():
             for run, estimate, delta in zip(runs, row.estimates, (None, *row.deltas), strict=True):
                 rows.append((name, run, *_numbers(estimate), *_against(delta)))
         columns = ["metric", "run", "mean", "low", "high", "n", *_AGAINST]
