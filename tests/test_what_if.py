@@ -146,7 +146,7 @@ def test_a_threshold_is_chosen_on_validation_and_told_on_test(made):
     sides = splits.sides_of(made.store.questions.all(stored.id), "stratified", 0.5, 1)
     made.store.sets.put_split(stored.id, Split("stratified", 0.5, 1), sides)
     run = made.store.runs.get("near")
-    risk = what_ifs.risk_of(made, stored_of(made, run.name), judgements.judgement_of(made, run), 10, "top")
+    risk = what_ifs.risk_of(made, stored_of(made, run.name), judgements.judgement_of(made, run), 10)
     validation = risk.cases.take([row for row, own in enumerate(risk.sides) if own == "validation"])
     most = float(np.median(risk_coverage.steps(validation)[2]))
     chosen = what_ifs.chosen(risk, most)
@@ -172,7 +172,6 @@ def test_the_command_line_says_what_cannot_be_tried(made, command_line, monkeypa
             (["near", "-k", 31], "k = 31 cannot be read off rankings to depth 30"),
             (["near", "--rrf-constant", 5], "ranks by knn alone"),
             (["near", "--risk", 2], "A risk of 2.0 is no share"),
-            (["near", "--confidence", "mood"], "choose one of top, margin"),
         ):
             code, _, error = command_line("what-if", *words)
             assert code == 2

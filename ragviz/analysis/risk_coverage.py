@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,10 +16,6 @@ from ragviz.stats.clusters import Clusters
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
-
-Confidence = Literal["top", "margin"]
-CONFIDENCES: tuple[Confidence, ...] = get_args(Confidence)
-TITLES: dict[str, str] = {"top": "Score of the first chunk", "margin": "First score − second score"}
 
 POINTS = 200
 """Thresholds at most at which the curve is drawn, each with its interval."""
@@ -69,19 +64,13 @@ class Curve:
     answered: int
 
 
-def confidence_of(rankings: Sequence[Ranking], by: Confidence) -> Floats:
-    """Return how sure each ranking is, (n,): its first score, or by how much that is above the second.
+def confidence_of(rankings: Sequence[Ranking]) -> Floats:
+    """Return how sure each ranking is, (n,): the score of its first chunk, -inf of an empty one.
 
-    A ranking of one chunk has no second score: its margin is unbounded. An empty one is -inf.
-
-    >>> rankings = [Ranking(("a", "b"), (0.75, 0.5)), Ranking(("a",), (0.9,)), Ranking((), ())]
-    >>> confidence_of(rankings, "top").tolist(), confidence_of(rankings, "margin").tolist()
-    ([0.75, 0.9, -inf], [0.25, inf, -inf])
+    >>> confidence_of([Ranking(("a", "b"), (0.75, 0.5)), Ranking((), ())]).tolist()
+    [0.75, -inf]
     """
-    if by == "top":
-        return np.array([each.scores[0] if each.scores else -np.inf for each in rankings], dtype=np.float64)
-    pairs = [(*each.scores, -np.inf, -np.inf)[:2] for each in rankings]
-    return np.array([first - second if first > -np.inf else first for first, second in pairs], dtype=np.float64)
+    return np.array([each.scores[0] if each.scores else -np.inf for each in rankings], dtype=np.float64)
 
 
 def steps(cases: Cases) -> tuple[Floats, Floats, Floats]:

@@ -16,7 +16,7 @@ from ragviz.core.configuration import Run, RunConfig
 from ragviz.core.errors import UsageError
 from ragviz.core.job import Job
 from ragviz.health import competition, health_sentences
-from ragviz.index import chunking, indexing
+from ragviz.index import indexing
 from ragviz.jobs import queue
 from ragviz.judging import forecast
 from ragviz.models import requests
@@ -277,18 +277,11 @@ def runs_again(
         console.perform(workspace, run_verbs.rank_again(workspace, earlier, name))
         later = workspace.store.runs.get(name)
     found = competition.competition(workspace, earlier, later, k)
-    made = [run.provenance.get("index_config") or {} for run in (earlier, later)]
-    before, after = (
-        f"{chunking.in_words(cut)}, overlap {cut['overlap']}, {cut['embedder'] or 'no embedder'}" if cut else ""
-        for cut in made
-    )
     words = health_sentences.competition(found)
-    if before and before != after:  # then it is not the new documents alone
-        other = (
-            f"The index was built with other choices since: '{earlier.name}' was made on {before}, '{later.name}' on "
-            f"{after}. What was lost or gained may be due to that, not to new documents."
-        )
-        words = [other, *words]
+    before, after = (run.provenance["index_config"] for run in (earlier, later))
+    if before != after:
+        other = f"The index was built with other choices than when '{earlier.name}' was made: "
+        words = [f"{other}what was lost or gained may be due to that, not to new documents.", *words]
     lost = [asdict(each) | {"to_competition": each.to_competition} for each in found.lost]
     body = {"words": words, **asdict(found), "lost": lost}
     console.show(body, as_json, lambda: _draw_again(found, words))

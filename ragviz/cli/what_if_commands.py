@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import typer
 
@@ -25,7 +25,6 @@ def what_if(
     constant: Annotated[int | None, typer.Option("--rrf-constant", min=0, help="Of a hybrid run's fusion.")] = None,
     threshold: Annotated[float | None, typer.Option(help="Keep only chunks that score at least this.")] = None,
     budget: Annotated[int | None, typer.Option(help="Tokens of the chunks handed over; default: the run's.")] = None,
-    confidence: Annotated[str, typer.Option(help="What is compared with a threshold: top or margin.")] = "top",
     risk: Annotated[float, typer.Option(help="Share of wrong answers to choose a threshold for.")] = 0.1,
     as_json: Json = False,
 ) -> None:
@@ -34,8 +33,6 @@ def what_if(
     Also: wrong answers against refusals (risk–coverage). All is read off stored rankings; another RRF constant
     searches once, without answering or judging.
     """
-    console.one_of("confidence", confidence, risk_coverage.CONFIDENCES)
-    by = cast("risk_coverage.Confidence", confidence)
     if not 0 <= risk <= 1:
         raise UsageError(f"A risk of {risk} is no share of answers: give 0 to 1.")
     workspace = console.open_workspace()
@@ -47,7 +44,7 @@ def what_if(
         stored = what_ifs.stored_of(workspace, run, stored.pairs)
     own, judgement = what_ifs.own_choices(run), overviews.overview(workspace, run).judgement
     effects, notes = what_ifs.effects(stored, choices, constant), dict[str, str]()
-    cases, curve, picked = what_ifs.risk_of(workspace, stored, judgement, choices.k, by), None, None
+    cases, curve, picked = what_ifs.risk_of(workspace, stored, judgement, choices.k), None, None
     try:
         curve = what_ifs.curve_of(run, cases)
         picked = what_ifs.chosen(cases, risk, seed=run.config.seed)

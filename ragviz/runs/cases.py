@@ -89,39 +89,29 @@ def cases(
     """
     places = {question_id: row for row, question_id in enumerate(summary.question_ids)}
     by_id = {result.question_id: result for result in results}
-    return [
-        _case(
-            question,
-            by_id[question.id],
-            summary,
-            places.get(question.id),
-            documents=tuple(documents_of(question, names)),
-            cause=(causes or {}).get(question.id, ""),
-            chunks=chunks or {},
-            evaluated=(evaluated or {}).get(question.id),
-            judged=(judged or {}).get(question.id, {}),
-            scores={
-                name: by_question[question.id]
-                for name, by_question in (scores or {}).items()
-                if question.id in by_question
-            },
+    found = []
+    for question in questions:
+        if (result := by_id.get(question.id)) is None:
+            continue
+        place = places.get(question.id)
+        rank = None if place is None else int(summary.ranks[place])
+        found.append(
+            Case(
+                question,
+                tuple(documents_of(question, names)),
+                outcomes.outcome_of(rank, summary.k, question.kind),
+                (causes or {}).get(question.id, ""),
+                rank or None,
+                {} if place is None else {name: float(column[place]) for name, column in summary.scores.items()},
+                tuple(result.ranking.hits()[: summary.k]),
+                frozenset(chunk_id for group in result.gold for chunk_id in group),
+                chunks or {},
+                (evaluated or {}).get(question.id),
+                {name: of[question.id] for name, of in (scores or {}).items() if question.id in of},
+                (judged or {}).get(question.id, {}),
+            )
         )
-        for question in questions
-        if question.id in by_id
-    ]
-
-
-def _case(question: Question, result: Retrieved, summary: Summary, place: int | None, **fields: Any) -> Case:
-    rank = None if place is None else int(summary.ranks[place])
-    return Case(
-        question=question,
-        outcome=outcomes.outcome_of(rank, summary.k, question.kind),
-        rank=rank or None,
-        ranking={} if place is None else {name: float(column[place]) for name, column in summary.scores.items()},
-        hits=tuple(result.ranking.hits()[: summary.k]),
-        gold=frozenset(chunk_id for group in result.gold for chunk_id in group),
-        **fields,
-    )
+    return found
 
 
 def chosen(

@@ -10,7 +10,7 @@ import numpy as np
 from ragviz.analysis import evaluate, risk_coverage
 from ragviz.analysis import what_if as reading_off
 from ragviz.analysis.evaluate import cluster_words
-from ragviz.analysis.risk_coverage import Cases, Confidence
+from ragviz.analysis.risk_coverage import Cases
 from ragviz.analysis.what_if import Choices, Effect, Reading
 from ragviz.core.configuration import Run
 from ragviz.core.errors import UsageError
@@ -155,7 +155,7 @@ class Risk:
     scope: str
 
 
-def risk_of(workspace: Workspace, stored: StoredRankings, judgement: Judgement, k: int, by: Confidence) -> Risk:
+def risk_of(workspace: Workspace, stored: StoredRankings, judgement: Judgement, k: int) -> Risk:
     """Return which questions are answered, and which wrongly.
 
     Of a run with answers: those answered, wrong where the ruling on the answer says so; what was refused stays so. Of
@@ -182,7 +182,7 @@ def risk_of(workspace: Workspace, stored: StoredRankings, judgement: Judgement, 
     # Unanswerable questions are about no document: whether intervals can speak of others is decided by the rest.
     about = evaluate.document_clusters([question for question in questions if question.evidence])
     cases = Cases(
-        risk_coverage.confidence_of([result.ranking for _, result, _, _ in kept], by),
+        risk_coverage.confidence_of([result.ranking for _, result, _, _ in kept]),
         np.array([answered for _, _, answered, _ in kept], dtype=bool),
         np.array([wrong for *_, wrong in kept], dtype=bool),
         evaluate.document_clusters(questions) if about.generalise else independent_clusters(len(questions)),

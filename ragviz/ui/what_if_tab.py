@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import cast
 
 import numpy as np
 import streamlit as st
 
-from ragviz.analysis import risk_coverage, what_if
-from ragviz.analysis.risk_coverage import Confidence, Curve
+from ragviz.analysis import what_if
+from ragviz.analysis.risk_coverage import Curve
 from ragviz.analysis.what_if import Choices, Effect, Reading
 from ragviz.core.configuration import Run, RunConfig
 from ragviz.core.errors import UsageError
@@ -193,11 +192,9 @@ def search_button(run: Run) -> None:
 
 def _risk(run: Run, k: int) -> None:
     heading.section("Answer only above a score: wrong answers against refusals")
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        by = cast(Confidence, address.choose_one("Confidence", risk_coverage.TITLES, "confidence"))
-        bound = address.bound("risk", RISK, address.number_within(0, 100), "0 to 100 per cent")
-        most = st.slider("Wrong among the answered, at most", 0, 100, format="%d %%", width=280, **bound) / 100
-    found, curve, reason = _cases(run, k, by)
+    bound = address.bound("risk", RISK, address.number_within(0, 100), "0 to 100 per cent")
+    most = st.slider("Wrong among the answered, at most", 0, 100, format="%d %%", width=280, **bound) / 100
+    found, curve, reason = _cases(run, k)
     if curve is None:
         st.markdown(plain(reason))
         return
@@ -207,7 +204,7 @@ def _risk(run: Run, k: int) -> None:
     )
     left, right = st.columns([1.35, 1], gap="medium")
     with left:
-        figure.draw(drawn, f"risk-{run.id}-{by}")
+        figure.draw(drawn, f"risk-{run.id}")
     with right:
         st.markdown(plain(what_if_of_run.chosen_words(picked, curve)))
         st.caption(plain(what_if_of_run.curve_words(found, curve)))
@@ -245,11 +242,9 @@ def _effects(run: Run, searched: frozenset[str], choices: Choices, constant: int
 
 
 @cache.kept(16, "Measuring risk against coverage", also=lambda run, *_: (run.config.questions,))
-def _cases(run: Run, k: int, by: Confidence) -> tuple[Risk, Curve | None, str]:
+def _cases(run: Run, k: int) -> tuple[Risk, Curve | None, str]:
     """Return the questions as the risk–coverage curve counts them, and the curve; None with the reason."""
-    found = what_if_of_run.risk_of(
-        cache.workspace(), _stored(run, _searched(run)), cache.overview(run).judgement, k, by
-    )
+    found = what_if_of_run.risk_of(cache.workspace(), _stored(run, _searched(run)), cache.overview(run).judgement, k)
     try:
         return found, what_if_of_run.curve_of(run, found), ""
     except UsageError as error:
