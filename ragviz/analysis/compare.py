@@ -304,7 +304,6 @@ def compare(
 
 
 def _of_answers(sides: Sequence[RunSide], asked_of: Callable[[tuple[str, ...]], Asked]) -> dict[str, Scored]:
-    """Return the scores of answers by the metrics that all runs have, of one version."""
     columns = {}
     for name in answer_metrics(sides):
         if len(versions(sides, name)) == 1:
@@ -533,7 +532,6 @@ def _differences(pairs: Mapping[Key, Paired]) -> list[tuple[Key, Difference, int
 
 
 def _by_questions(paired: Mapping[Key, Paired]) -> list[list[Key]]:
-    """Return the keys of those over the same questions together."""
     groups: dict[tuple[str, ...], list[Key]] = {}
     for key, each in paired.items():
         groups.setdefault(each.question_ids, []).append(key)

@@ -271,7 +271,6 @@ def _answered_words(measured: Measured) -> str:
 
 
 def _other_answers_words(measured: Measured) -> str:
-    """Say what became of answers that were not made from the chunks shown."""
     answers = measured.answers
     if answers is None or measured.answered or not answers.known:
         return ""

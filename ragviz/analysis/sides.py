@@ -216,7 +216,6 @@ def answer_notes(sides: Sequence[RunSide]) -> Iterator[str]:
 
 
 def _flat(config: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield dotted key and value of nested choices."""
     for key, value in config.items():
         if isinstance(value, Mapping):
             yield from _flat(value, f"{prefix}{key}.")

@@ -151,7 +151,6 @@ def _decide(
     question_id: str,
     numbers: Sequence[int],
 ) -> None:
-    """Save the places of these numbers as the question's evidence."""
     proposal = next((p for p in proposals if p.question.id == question_id), None)
     if proposal is None:
         raise UsageError(f"Question '{question_id}' of '{question_set.name}' has evidence, or does not exist.")

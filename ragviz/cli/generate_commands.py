@@ -80,7 +80,6 @@ def questions_generate(
 
 
 def _by_generator(made: Mapping[str, Sequence[str]]) -> str:
-    """Say what each generator can make."""
     return " ".join(f"By {generator}: {', '.join(names)}." for generator, names in made.items())
 
 
@@ -125,7 +124,6 @@ def _draw_by_document(
 
 
 def _draw_types(made: plan_record.Shown) -> None:
-    """Print what came of all plans, and of each kind."""
     columns = {name: name for name in ("type", "planned", "missing", "kept", "rejected", "unverified")}
     columns |= {"written": "made", "rejected because": "reasons"}
     console.say(made.words)

@@ -114,7 +114,6 @@ def _body(
 
 
 def _draw(body: Mapping[str, Any], measured: Mapping[str, list[effects.Effect]], check: str) -> None:
-    """Draw all checks with their effects on the newest run, or the questions of one."""
     warning = f"Warning: {body['warning']}" if body["warning"] else ""
     console.say(warning, *body["verdict"])
     if check:

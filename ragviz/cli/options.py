@@ -94,7 +94,6 @@ def declared(record: type, *, only: Collection[str] = (), many: bool = False) ->
 
 
 def _parameter(field: Field, *, many: bool) -> inspect.Parameter:
-    """Return the parameter of a command's function that stands for a choice."""
     repeated = field.type is dict or (many and field.many_lines)
     of_type = field.type if field.type in (int, float) and not many else str
     hint: Any = list[str] if repeated else of_type | None
@@ -119,7 +118,6 @@ def _help(field: Field, many: bool) -> str:
 
 
 def _value(field: Field, given: Any) -> Any:
-    """Return the value of what was given for one choice."""
     if field.type is dict:
         return dict(_pair(each, field.separator) for each in given)
     text = console.text_or_file(given) if field.many_lines else str(given)
@@ -127,7 +125,6 @@ def _value(field: Field, given: Any) -> Any:
 
 
 def _values(field: Field, given: Any) -> list[str]:
-    """Return the texts of what was given for an axis of a grid."""
     return [console.text_or_file(each) for each in given] if field.many_lines else listed(given)
 
 

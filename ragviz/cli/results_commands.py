@@ -181,7 +181,6 @@ def _histogram(summary: evaluate.Summary) -> Iterator[tuple[str, int, str]]:
 
 
 def _draw_pooled(judged: pooled.Pooled) -> None:
-    """Draw what pooled verdicts tell of the misses."""
     k = judged.k
     rows = [
         (name, f"{each.raw.mean:.3f}", console.interval(each.corrected), f"{each.most.mean:.3f}")

@@ -44,7 +44,6 @@ def parts(runs: Sequence[Run], names: Sequence[str] = ()) -> list[Part]:
 
 
 def _choices(run: Run) -> dict[str, Any]:
-    """Return what a run was made of, by dotted name: names in place of ids."""
     made, choices = run.provenance, run.choices
     index = choices.pop("index", None)
     return {

@@ -108,7 +108,6 @@ def _axis(delta: Delta, sign: int) -> Iterator[Axis]:
 
 
 def _takes(decided: Decided) -> Table:
-    """Return what a question takes before and after, with the limits that were declared."""
     base, other = decided.comparison.runs[0], decided.comparison.runs[decided.candidate]
     measured = decided.measured
     broken = {(each.cell, each.guardrail): each for each in measured.conclusion.breaches}

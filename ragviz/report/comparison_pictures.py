@@ -82,7 +82,6 @@ def _flow(workspace: Workspace, pair: Sequence[Run], k: int) -> Iterator[Figure]
 def _of_rankings(
     workspace: Workspace, comparison: Comparison, runs: Sequence[Run], names: Sequence[str], candidate: int
 ) -> Iterator[Figure]:
-    """Yield recall against k and against tokens read, and where the evidence is ranked."""
     n, k, depth = len(comparison.question_ids), comparison.k, comparison.depth
     bands = [of["recall"] for of in comparisons.curves(workspace, runs, comparison)]
     places, title = np.arange(1, depth + 1), METRICS["recall"].name

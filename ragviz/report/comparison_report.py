@@ -127,7 +127,6 @@ def _summary(decided: Decided) -> Points:
 
 
 def _slices(workspace: Workspace, runs: Sequence[Run], comparison: Comparison, candidate: int) -> list[Part]:
-    """Show in which parts of the questions the candidate differs from the baseline, by the primary metric."""
     metric = comparison.rule.primary
     sources = comparisons.stored(workspace)
     found = moved_questions.slices_of(workspace, runs[0], comparison, metric, sources, [candidate])[0]

@@ -46,7 +46,6 @@ def report(workspace: Workspace, experiment: Experiment) -> bytes:
 
 
 def _declared(experiment: Experiment) -> str:
-    """Say what was declared, and that it was before anybody had seen a result."""
     seen = f", before the first result of {date(experiment.seen)}" if experiment.seen else ""
     return f"Declared on {date(experiment.created)}{seen}: {declaring.rule_words(experiment.rule)}."
 

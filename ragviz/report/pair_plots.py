@@ -196,7 +196,6 @@ def flow(of: Flow, titles: Mapping[str, str], names: tuple[str, str]) -> go.Figu
 
 
 def _starts(of: Flow, *, before: bool, gap: float) -> dict[str, float]:
-    """Return where the nodes of a side begin, from the top on, in questions."""
     starts, top = {}, 0.0
     for cause in of.causes:
         if count := of.at(cause, before=before):

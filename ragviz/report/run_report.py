@@ -122,7 +122,6 @@ def _summary(
 
 
 def _made_words(run: Run) -> str:
-    """Say how the run retrieved and answered."""
     config, cut = run.config, run.provenance["index_config"]
     if run.knows.opaque:
         return "Another system answered the questions; of how it retrieves, only the contexts that it read are known."
@@ -138,7 +137,6 @@ def _made_words(run: Run) -> str:
 
 
 def _found_words(summary: Summary) -> str:
-    """Say what became of the evidence of the questions."""
     counts, k = outcomes.count(summary.ranks, summary.k), summary.k
     kept = "in the first chunk" if k == 1 else f"among the first {k} chunks"
     return (
@@ -148,7 +146,6 @@ def _found_words(summary: Summary) -> str:
 
 
 def _answered_words(run: Run, judgement: Judgement, questions: Sequence[Question]) -> str:
-    """Say how many answers are right, and how the run abstains."""
     answers, of = run_verdict.answers_of(judgement.causes, run.config.k), judgement.abstention
     unjudged = f", {answers.unjudged:,} are not judged" if answers.unjudged else ""
     words = f"{answers.right:,} of {answers.known:,} answers are right{unjudged}."

@@ -70,7 +70,6 @@ def histograms(runs: Sequence[Ranks], *, depth: int, k: int) -> go.Figure:
 
 
 def _at(place: int, count: int) -> dict[str, int]:
-    """Return row and column of a panel, from 1."""
     row, column = divmod(place, columns_for(count))
     return {"row": row + 1, "col": column + 1}
 

@@ -110,7 +110,6 @@ def to_json(acceptance: Acceptance) -> dict[str, Any]:
 
 
 def _means(workspace: Workspace, current: Run, required: Sequence[Requirement]) -> dict[str, Estimate]:
-    """Return the means at the run's k and of its answers, and those at every k that is required."""
     whole = overviews.overview(workspace, current)
     means = dict(whole.summary.metrics) | {name: each.estimate for name, each in whole.judgement.metrics.items()}
     for k in {_k_of(each.metric, current.config.k) for each in required} - {current.config.k}:

@@ -244,7 +244,6 @@ def foreseen_words(workspace: Workspace, changes: Changes, some: Sequence[Change
 
 
 def _scene(workspace: Workspace, current: Run, asked: Sequence[Question]) -> Scene:
-    """Return what changes are made from."""
     store = workspace.store
     indexes = tuple(info for info in store.indexes.all(current.corpus_id) if info.build)
     readable = store.documents.readable(current.corpus_id)
@@ -324,7 +323,6 @@ def _state_of(run: Run) -> State:
 
 
 def _ranked_by(config: RunConfig) -> tuple[str, ...]:
-    """Return what ranks the chunks of an index."""
     constant = str(config.rrf_constant) if config.retriever == "hybrid" else ""
     reranked = (config.reranker, str(config.rerank_depth)) if config.reranker != rerankers.NONE else ("", "")
     return (config.retriever, constant, *reranked)

@@ -194,7 +194,6 @@ def _cut(band: Band, depth: int) -> Band:
 
 
 def _curves(results: Sequence[Retrieved], comparison: comparing.Comparison) -> dict[str, Band]:
-    """Return the curves of rankings over the questions compared."""
     table = rank_metrics.measure(rank_metrics.read(results, comparison.depth))
     places = {question_id: place for place, question_id in enumerate(table.question_ids)}
     rows: NDArray[np.int64] = np.array([places[i] for i in comparison.question_ids], dtype=np.int64)

@@ -127,7 +127,6 @@ def _csv(columns: Sequence[Column], rows: Rows) -> bytes:
 
 
 def _jsonl(columns: Sequence[Column], rows: Rows) -> bytes:
-    """Write an object a line; no line for an empty table."""
     names = [column.name for column in columns]
     lines = (json.dumps(dict(zip(names, row, strict=True)), ensure_ascii=False) + "\n" for row in rows)
     return "".join(lines).encode()

@@ -121,7 +121,6 @@ def narrowed(
 
 
 def _took(current: Run, recordings: Iterable[Recording]) -> float | None:
-    """Return the seconds that another system took for an answer on average, None where none is told."""
     told = [each.seconds for each in recordings if each.seconds is not None]
     return sum(told) / len(told) if told and current.knows.opaque else None
 
@@ -135,7 +134,6 @@ def _answering(recordings: Iterable[Recording]) -> tuple[Usage, int]:
 def _read(
     workspace: Workspace, current: Run, results: Sequence[Retrieved], ranks: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64] | None, NDArray[np.int64] | None, NDArray[np.float64] | None]:
-    """Return tokens, reach and what is given of an `Overview`."""
     index = next((i for i in workspace.store.indexes.all(current.corpus_id) if i.id == current.config.index), None)
     if index is None or not index.build or not len(ranks):
         return None, None, None

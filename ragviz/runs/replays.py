@@ -189,7 +189,6 @@ def columns_of(
 
 
 def _known(workspace: Workspace, some: Sequence[Change], measured: Callable[[Run], Measured]) -> dict[str, Measured]:
-    """Return what is known of some changes, by key."""
     cache = workspace.store.cache("replay")
     replays = cache.get_many([change.stored for change in some if change.stored and not change.runs])
     known: dict[str, Measured] = {}

@@ -259,7 +259,6 @@ def _foreseen(workspace: Workspace, items: Sequence[planning.Item], plan: planni
 
 
 def _reranking_of(dry: listwise.DryRun | None, questions: int) -> forecast.Forecast:
-    """Return what the calls of a reranker take, nothing without one."""
     if dry is None:
         return forecast.Forecast(questions=questions)
     counts = (dry.prompt_tokens, dry.completion_tokens)
@@ -497,7 +496,6 @@ def _donor(workspace: Workspace, current: Run, index: IndexInfo) -> Run | None:
 
 
 def _asked_of(run: Run) -> list[Any]:
-    """Return what a run's rankings depend on."""
     config, identity = run.config, run.provenance["identity"]
     fusion = config.rrf_constant if config.retriever == "hybrid" else None
     reads = config.rerank_depth if config.reranker != "none" else None
@@ -553,7 +551,6 @@ def _judge_controlled(
 
 
 def _judge(workspace: Workspace, current: Run, ids: Sequence[str], plan: planning.Plan, progress: Progress) -> None:
-    """Answer and judge the questions with these ids, and store each as it is finished."""
     store, earlier = workspace.store, workspace.store.judgements.all(current.id)
     to_judge, paid = set(ids), store.payments.of(current.id).calls
     stored = zip(store.rankings.questions(current.id), store.rankings.all(current.id), strict=True)
