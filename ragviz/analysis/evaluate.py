@@ -309,11 +309,8 @@ def breakdown(
     parts: list[tuple[Part, str, Sequence[int]]] = [("all", "", range(len(questions)))] if "all" in by else []
     declared: dict[Part, Iterable[str]] = {"kind": KINDS, "type": TYPES, "style": STYLES}
     for part in [each for each in declared if each in by]:
-        groups: dict[str, list[int]] = {name: [] for name in declared[part]}
-        for row, question in enumerate(questions):
-            if (name := getattr(question, part)) in groups:
-                groups[name].append(row)
-        parts += [(part, name, own) for name, own in groups.items() if own]
+        groups = rows_by_name([(getattr(question, part),) for question in questions])
+        parts += [(part, name, groups[name]) for name in declared[part] if name in groups]
     if "document" in by:
         parts += [("document", *each) for each in _by_document(summary, questions, documents)]
     return Breakdown(
@@ -327,14 +324,24 @@ def breakdown(
     )
 
 
+def rows_by_name(names: Iterable[Iterable[str]]) -> dict[str, list[int]]:
+    """Return the rows that have each name; a row may have several names, or none.
+
+    >>> rows_by_name([["a", "b"], [], ["b"]])
+    {'a': [0], 'b': [0, 2]}
+    """
+    rows: dict[str, list[int]] = {}
+    for row, of_row in enumerate(names):
+        for name in dict.fromkeys(of_row):
+            rows.setdefault(name, []).append(row)
+    return rows
+
+
 def _by_document(
     summary: Summary, questions: Sequence[Question], documents: Mapping[str, Sequence[str]]
 ) -> list[tuple[str, list[int]]]:
     """Return the rows of the questions of every document by its name, that with the worst mean of recall first."""
-    rows: dict[str, list[int]] = {}
-    for row, question in enumerate(questions):
-        for name in dict.fromkeys(documents.get(question.id, ())):
-            rows.setdefault(name, []).append(row)
+    rows = rows_by_name([documents.get(question.id, ()) for question in questions])
     found = summary.scores.get(label("recall", summary.k), ())
     recall = dict(zip(summary.question_ids, map(float, found), strict=False))
 

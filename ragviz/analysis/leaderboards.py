@@ -23,13 +23,12 @@ class Front:
 
 @dataclass(frozen=True, slots=True)
 class Leaderboard:
-    """Runs in one metric: `order` is from the best mean; `groups` are the brackets (see `brackets`).
+    """Runs in order of one metric: `order` is from the best mean; `groups` are the brackets (see `brackets`).
 
     `tied` are the contenders (see `ties.contenders`), `choice` is the one preferred of several. `fronts` are
     the Pareto fronts by what tells runs apart (see `telling`).
     """
 
-    metric: str
     order: tuple[str, ...]
     groups: tuple[tuple[str, ...], ...]
     tied: tuple[str, ...]
@@ -52,7 +51,7 @@ def leaderboard(
     tied = tuple(run for run in order if run in preferred)
     fronts = {by: front_by(comparison, metric, prices, by) for by in telling(prices)}
     groups = tuple(ties.brackets(order, found))
-    return Leaderboard(metric, order, groups, tied, ties.broken(tied, prices), fronts)
+    return Leaderboard(order, groups, tied, ties.broken(tied, prices), fronts)
 
 
 def telling(prices: Mapping[str, Price]) -> list[By]:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragviz.analysis.compare import Paired, Tested, adjusted, differences
-from ragviz.analysis.evaluate import PART_TITLES
+from ragviz.analysis.evaluate import PART_TITLES, rows_by_name
 from ragviz.analysis.rules import Rule, Verdict
 from ragviz.core.question import Question
 from ragviz.stats.clusters import FEW
@@ -176,10 +176,7 @@ def clusters_words(slices: Slices) -> str:
 
 def _named(by: str, names: Sequence[Sequence[str]]) -> list[Part]:
     """Return the parts by name, the greatest first; none where all questions have the same name."""
-    rows: dict[str, list[int]] = {}
-    for row, of_question in enumerate(names):
-        for name in dict.fromkeys(of_question):
-            rows.setdefault(name, []).append(row)
+    rows = rows_by_name(names)
     if len(rows) < 2:
         return []
     order = sorted(rows, key=lambda name: -len(rows[name]))

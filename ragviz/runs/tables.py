@@ -12,7 +12,7 @@ from typing import Any, Literal
 from ragviz.analysis import diagnose
 from ragviz.analysis.evaluate import Slice
 from ragviz.core.ranking import Retrieved
-from ragviz.core.verdict import Claim, ClaimVerdict, EvaluatedAnswer
+from ragviz.core.verdict import Claim, ClaimVerdict, Matrix
 from ragviz.judging.controls import Controls
 from ragviz.metrics import questeval
 from ragviz.metrics.answers import ANSWER_METRICS
@@ -131,7 +131,8 @@ def _passages(contents: Contents) -> Iterator[Sequence[Any]]:
         ranked = [(hit.chunk_id, hit.rank, float(hit.score)) for hit in case.hits]
         ids = {hit.chunk_id for hit in case.hits}
         context = answer.read if answer else ()
-        useful = _useful(case.evaluated)
+        matrix = case.evaluated.matrix if case.evaluated else Matrix()
+        useful = dict(zip(matrix.chunks, matrix.useful or (), strict=False))
         for chunk_id, rank, score in [*ranked, *((i, None, None) for i in context if i not in ids)]:
             chunk = case.chunks.get(chunk_id)
             text, gold = chunk.text if chunk else None, chunk_id in case.gold
@@ -147,12 +148,6 @@ def _rankings(contents: Contents) -> Iterator[Sequence[Any]]:
         for hit in result.ranking.hits():
             document = document_of(hit.chunk_id, contents.names)
             yield result.question_id, hit.rank, hit.chunk_id, float(hit.score), document, hit.chunk_id in gold
-
-
-def _useful(evaluated: EvaluatedAnswer | None) -> dict[str, bool]:
-    if evaluated is None or evaluated.matrix.useful is None:
-        return {}
-    return dict(zip(evaluated.matrix.chunks, evaluated.matrix.useful, strict=True))
 
 
 def _questeval(contents: Contents) -> Iterator[Sequence[Any]]:
