@@ -38,7 +38,7 @@ class Summary:
 
     `unanswerable` counts those that the documents do not answer, `reference_only` those with a reference answer whose
     evidence is not known. `scores` maps a metric ("recall@3", "mrr") to one number per question, (n,), in the order of
-    `question_ids`; `ranks` are those by which the evidence is found (`ranking.ranks`), (n,), 0 when it is not;
+    `question_ids`; `ranks` are those by which the evidence is found (`rank_metrics.ranks`), (n,), 0 when it is not;
     `clusters` joins those about the same documents. `curves` is empty when `n` is 0, and where they were not asked for.
     """
 

@@ -1,7 +1,7 @@
 """Whether the evidence of a question was found: the outcomes of a ranking, their one rule, and their words.
 
 A question may need several passages. It is *found* at the rank by which a chunk of every one of them has come
-(`metrics.ranking.ranks`): found at k, when that rank is among the first k; ranked below k, when it is deeper; not in
+(`rank_metrics.ranks`): found at k, when that rank is among the first k; ranked below k, when it is deeper; not in
 the top N, when some passage has no chunk in the ranking down to its depth N. Histogram, tiles, waterfall, tables,
 filters, exports and the command line all count by this rule.
 """

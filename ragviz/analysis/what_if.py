@@ -72,7 +72,7 @@ def stored_scores(rankings: Rankings) -> Floats:
 def kept(read: Reading, choices: Choices) -> Ints:
     """Return how many chunks of each ranking are kept, (n,): always its head.
 
-    A chunk of which only a part fits the budget is not kept, nor is any behind it (`answers.contexts.fitted`).
+    A chunk of which only a part fits the budget is not kept, nor is any behind it (`targets.fitting.fitted`).
 
     Raises:
         UsageError: k is not from 1 to the depth, the budget is below 1, or is given where no sizes are known.

@@ -228,7 +228,7 @@ def _seconds(run: Run, overview: Overview) -> float | None:
     return float(retrieval["seconds"] / retrieval["questions"] + answer)
 
 
-_MEASURING = ("core", "stats", "text", "answers", "judging", "metrics", "analysis", "runs")
+_MEASURING = ("core", "stats", "text", "targets", "judging", "metrics", "analysis", "runs")
 """The folders whose code makes the numbers that are stored."""
 
 
