@@ -24,9 +24,9 @@ MORE = (5, 10, 20)
 class Replay:
     """The questions of a run under a change, in the order of the run's ranks.
 
-    `ranks` (n,) are those of `rank_metrics.ranks`: from 1, 0 where evidence was not found to the depth. `k` chunks are kept;
-    `tokens` are those that the first `k` chunks hold, a question on average, and `milliseconds` what reranking for a
-    question takes, None where they are not known.
+    `ranks` (n,) are those of `rank_metrics.ranks`: from 1, 0 where evidence was not found to the depth. `k` chunks are
+    kept; `tokens` are those that the first `k` chunks hold, a question on average, and `milliseconds` what reranking
+    for a question takes, None where they are not known.
     """
 
     key: str
