@@ -240,7 +240,6 @@ def compare(
     generators: Mapping[str, str] | None = None,
     primary: str = "",
     minimum_effect: float | None = None,
-    seed: int = 0,
 ) -> Comparison:
     """Compare runs with the first of them at `k` (default: the first run's), to the least of their depths.
 
@@ -277,9 +276,9 @@ def compare(
     names, made_by = [side.name for side in sides], tuple((generators or {}).get(i, "") for i in ids)
     paired = {name: scored.of(name, everyone) for name in [*values, *answers]}
     rule = _rule(primary, minimum_effect, k, values, answers)
-    compared = _rows(paired, scored, names, rule, seed)
+    compared = _rows(paired, scored, names, rule)
     for name in answers:
-        lacking = [scored.missing(name, run, seed) for run in range(1, len(sides))]
+        lacking = [scored.missing(name, run) for run in range(1, len(sides))]
         compared[name] = _with_missing(compared[name], lacking)
     return Comparison(
         runs=tuple(names),
@@ -364,7 +363,7 @@ class Scores:
         ids, clusters = asked.part(rows)
         return Paired(ids, some if ids is asked.ids else some[:, rows], clusters)
 
-    def missing(self, name: str, run: int, seed: int) -> Missing | None:
+    def missing(self, name: str, run: int) -> Missing | None:
         """Describe what the baseline and a run lack, of the questions to which the metric applies in one of them."""
         asked, matrix, applicable = self.columns[name]
         rows = np.flatnonzero(applicable[0] | applicable[run])
@@ -495,15 +494,13 @@ class Tested:
     number: int
 
 
-def _rows(
-    paired: Mapping[str, Paired], scored: Scores, names: Sequence[str], rule: Rule, seed: int
-) -> dict[str, MetricRow]:
+def _rows(paired: Mapping[str, Paired], scored: Scores, names: Sequence[str], rule: Rule) -> dict[str, MetricRow]:
     """Estimate all metrics over the questions of all runs, their differences over those of baseline and run."""
     runs = range(len(names))
     means: dict[tuple[str, int], Estimate] = {}
     for metrics in _by_questions(paired):
         columns = {(name, run): paired[name].values[run] for name in metrics for run in runs}
-        means |= estimates(columns, paired[metrics[0]].clusters, seed=seed)
+        means |= estimates(columns, paired[metrics[0]].clusters)
     pairs = {(name, run): scored.of(name, (0, run)) for name in paired for run in runs[1:]}
     tests = {
         (name, run): Tested(name, names[run], _directed(name, difference), number)
