@@ -12,8 +12,8 @@ from ragviz.core.experiment import Guardrail
 from ragviz.experiments.conclusion import TITLES, amount_of, amount_words
 from ragviz.experiments.findings import Measured
 from ragviz.metrics.registry import title_of
-from ragviz.report import style
 from ragviz.report.page import Card, Fact, Facts, Part, Record, Table, Text, estimate_fact
+from ragviz.text.counts import counted
 
 MARKS = {"ship": ("▲", "ship"), "do not ship": ("▼", "no"), "undecided": ("○", "")}
 """Decision → its sign, which is there beside the colour, and the class of the card."""
@@ -82,7 +82,7 @@ def _facts(decided: Decided) -> Facts:
     comparison, delta = decided.comparison, decided.delta
     row = comparison.rows[comparison.rule.primary]
     metric, documents = title_of(row.label), comparison.pair(row.label, decided.candidate).clusters.documents
-    on = f"on {style.counted_words(documents, 'document')}" if documents else "each by itself"
+    on = f"on {counted(documents, 'document')}" if documents else "each by itself"
     note = f"{delta.verdict}, p = {p_words(delta.p_adjusted)} (Holm)"
     note += needed_words(delta) if delta.verdict == "undecided" else ""
     return Facts(

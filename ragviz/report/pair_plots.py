@@ -15,6 +15,7 @@ from ragviz.analysis.flows import Effect, Flow, Stream
 from ragviz.analysis.points import Points
 from ragviz.report import style
 from ragviz.report.style import BETTER, CLICKABLE, CONTEXT, GRID, WORSE
+from ragviz.text.counts import counted
 
 _SMALLEST, _LARGEST = 7, 34  # pixels across a bubble
 _TEXT = 19  # pixels across a bubble that has room for its count
@@ -114,9 +115,7 @@ def _scatter(
                 text=[f"{points.counts[p]:,}" if points.counts[p] > 1 and sizes[p] >= _TEXT else "" for p in chosen],
                 textfont={"size": 11},
                 customdata=[[int(place)] for place in chosen],
-                hovertext=[
-                    f"{style.counted_words(int(points.counts[p]), 'question')}<br>{words(int(p))}" for p in chosen
-                ],
+                hovertext=[f"{counted(int(points.counts[p]), 'question')}<br>{words(int(p))}" for p in chosen],
                 hovertemplate=style.HOVER,
                 marker={
                     "size": sizes[chosen],
@@ -145,7 +144,7 @@ def _sizes(counts: NDArray[np.int64]) -> NDArray[np.float64]:
 def _scatter_words(points: Points, names: tuple[str, str], title: str, direction: int) -> str:
     better, worse, level = (int(points.counts[points.higher * direction == sign].sum()) for sign in (1, -1, 0))
     return (
-        f"{style.counted_words(int(points.counts.sum()), 'question')} by {title}: {names[1]} is better than "
+        f"{counted(int(points.counts.sum()), 'question')} by {title}: {names[1]} is better than "
         f"{names[0]} for {better}, worse for {worse}, the same for {level}."
     )
 
@@ -260,10 +259,10 @@ def _mark(
 
 
 def _stream_words(stream: Stream, titles: Mapping[str, str]) -> str:
-    counted = style.counted_words(stream.count, "question")
+    questions = counted(stream.count, "question")
     if stream.effect == "stayed":
-        return f"{counted}: {style.named(titles[stream.source])} in both"
-    return f"{counted} from {style.named(titles[stream.source])}<br>to {style.named(titles[stream.target])}"
+        return f"{questions}: {style.named(titles[stream.source])} in both"
+    return f"{questions} from {style.named(titles[stream.source])}<br>to {style.named(titles[stream.target])}"
 
 
 def _node(figure: go.Figure, side: int, top: float, count: int, title: str) -> None:

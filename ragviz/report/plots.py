@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ragviz.report import style
 from ragviz.report.style import ACCENT, CLICKABLE, CONTEXT, WORSE
+from ragviz.text.counts import counted
 
 BARS = 24
 """Bars of a histogram of lengths, at most."""
@@ -23,7 +24,7 @@ def chunk_lengths(lengths: NDArray[np.int_], limit: int | None, *, height: int =
     counts, _ = np.histogram(lengths, bins=edges)
     past = [limit is not None and int(low) > limit for low in edges[:-1]]
     hover = [
-        f"{style.counted_words(n, 'chunk')} of {low} to {high - 1} tokens{', longer than the embedder reads' * p}"
+        f"{counted(n, 'chunk')} of {low} to {high - 1} tokens{', longer than the embedder reads' * p}"
         for n, low, high, p in zip(counts, edges[:-1], edges[1:], past, strict=True)
     ]
     colours = [WORSE if each else ACCENT for each in past]
@@ -69,7 +70,7 @@ def waterfall(steps: Sequence[tuple[str, int, int]], *, correct: bool = True, se
     A bar's `customdata` is the index of its step; `selected` is such an index, and fades the others.
     """
     last, total = len(steps) - 1, steps[0][1] if steps else 0
-    questions = style.counted_words(total, "question")
+    questions = counted(total, "question")
     lost = [0 < place < last for place in range(len(steps))]
     colours = [WORSE] * len(steps)
     opacity = [1.0 if selected in (None, place) else 0.3 for place in range(len(steps))]
@@ -114,7 +115,7 @@ def score_histogram(
     counts, edges = np.histogram(values, bins=np.arange(11) / 10)
     inside = [selected is None or (selected[0] <= low and high <= selected[1]) for low, high in pairwise(edges)]
     words = [
-        f"{style.counted_words(int(n), 'question')} of {len(values)} from {low:.1f} to {high:.1f}"
+        f"{counted(int(n), 'question')} of {len(values)} from {low:.1f} to {high:.1f}"
         for n, low, high in zip(counts, edges[:-1], edges[1:], strict=True)
     ]
     figure = go.Figure(
@@ -136,7 +137,7 @@ def score_histogram(
     figure.update_xaxes(style.RATE | {"range": [-0.02, 1.02]}, showgrid=False)
     figure.update_yaxes(style.count_axis(int(counts.max(initial=0))))
     mean = f", mean {values.mean():.2f}" if len(values) else ""
-    return style.described(figure, f"{title} of {style.counted_words(len(values), 'question')}{mean}.")
+    return style.described(figure, f"{title} of {counted(len(values), 'question')}{mean}.")
 
 
 QUARTERS = (
@@ -179,7 +180,7 @@ def quarters(complete: NDArray[np.float64], concise: NDArray[np.float64], names:
         text = f"<b>{count}</b> {words}"
         figure.add_annotation(x=across, y=up, text=text, showarrow=False, font={"size": 12}, opacity=0.85)
     said = [f"{count} {words.replace('<br>', ' ')}" for count, (words, _, _) in zip(counts, QUARTERS, strict=True)]
-    return style.described(figure, f"{style.counted_words(len(names), 'answer')}: {'; '.join(said)}.")
+    return style.described(figure, f"{counted(len(names), 'answer')}: {'; '.join(said)}.")
 
 
 def _spread(x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[list[float], list[float]]:

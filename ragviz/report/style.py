@@ -146,11 +146,6 @@ def clear(colour: str, opacity: float) -> str:
 # Words
 
 
-def counted_words(count: int, noun: str) -> str:
-    """Write a count with its noun, in the plural where it is not 1."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
-
-
 def mean_words(name: str, low: float | None, mean: float, high: float | None, n: int | None = None) -> str:
     """Say a mean with its interval, and over how many questions, for hovering."""
     ends = "" if low is None or high is None else f"<br>95 % interval {low:.2f} to {high:.2f}"
