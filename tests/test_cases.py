@@ -86,7 +86,8 @@ def table(data):
 @pytest.fixture
 def run_cases():
     summary = summarise(RESULTS, QUESTIONS, k=2, depth=3)
-    return cases(summary, QUESTIONS, RESULTS, NAMES, chunks=CHUNKS, evaluated=EVALUATED, scores=SCORES, causes=CAUSES)
+    held = {"chunks": CHUNKS, "evaluated": EVALUATED, "scores": SCORES, "causes": CAUSES, "judged": {}}
+    return cases(summary, QUESTIONS, RESULTS, NAMES, **held)
 
 
 @pytest.fixture

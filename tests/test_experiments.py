@@ -234,7 +234,7 @@ def test_the_test_side_is_asked_once(workspace, question_set, command_line):
 def test_a_configuration_is_labelled_that_was_chosen_on_its_own_questions(workspace, question_set):
     project = Project(workspace)
     tried = project.sweep("asked", "chunks", embedder=["none"], k=[2, 1], primary="recall@1", guardrails=["tokens=2x"])
-    assert (tried.conclusion.chosen, list(tried.cells()["state"])) == ("k 1", ["done", "done"])
+    assert (tried.outcome.conclusion.chosen, list(tried.cells()["state"])) == ("k 1", ["done", "done"])
     baseline, chosen = (
         workspace.store.runs.get(cell.run_id) for cell in workspace.store.experiments.get("chunks").cells
     )

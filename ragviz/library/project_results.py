@@ -29,6 +29,7 @@ with lazy.loading_when_used():
     from ragviz.runs import (
         acceptance,
         alternatives,
+        cases,
         comparisons,
         exports,
         judgements,
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ragviz.analysis.requirements import Undecided
-    from ragviz.experiments.conclusion import Conclusion
     from ragviz.experiments.findings import Outcome
     from ragviz.workspace import Workspace
 
@@ -272,10 +272,10 @@ class Run(Shown):
     def to_pandas(self, k: int | None = None) -> pd.DataFrame:
         """A row for each question, by id, as in `results.csv`.
 
-        question, kind, type, style, document, reference_answer, answer, answer_status, cause, rank (by which the
-        evidence is found; <NA> when it is not, and where nothing is to be found), then its ranking metrics at `k`
-        (default: the run's own) and the scores of its answer, each of these with its reason in `<metric>_reason`. A
-        missing score is NaN.
+        question, kind, type, style, document, reference_answer, answer, answer_status, answer_reason, cause, rank (by
+        which the evidence is found; <NA> when it is not, and where nothing is to be found), then its ranking metrics at
+        `k` (default: the run's own) and the scores of its answer, each with its reason in `<metric>_reason`. A missing
+        score is NaN.
 
         Raises:
             UsageError: `k` is not from 1 to the run's depth.
@@ -283,18 +283,7 @@ class Run(Shown):
         """
         import pandas as pd
 
-        cases = exports.cases_of(self.workspace, self._record(), k)
-        rows = []
-        for case in cases:
-            question, (answer, status, _) = case.question, case.answer
-            row: dict[str, Any] = {"question_id": question.id, "question": question.text, "kind": question.kind}
-            row |= {"type": question.type, "style": question.style}
-            row |= {"document": ", ".join(case.documents), "reference_answer": question.answer}
-            row |= {"answer": answer, "answer_status": status, "cause": case.cause, "rank": case.rank}
-            row |= case.ranking
-            for name, score in case.scores.items():
-                row |= {name: score.value, f"{name}_reason": case.reason(score)}
-            rows.append(row)
+        rows = [cases.row(case) for case in exports.cases_of(self.workspace, self._record(), k)]
         table = pd.DataFrame(rows, columns=None if rows else ["question_id", "rank"]).set_index("question_id")
         return table.astype({"rank": "Int64"})
 
@@ -372,21 +361,6 @@ class Comparison(Shown):
         kinds = {"significant": "boolean", "won": "Int64", "tied": "Int64", "lost": "Int64"}
         return pd.DataFrame(rows, columns=columns).astype(kinds).set_index(["metric", "run"])
 
-    def pairs(self, metric: str = "") -> pd.DataFrame:
-        """A row for each pair of runs, in one metric ("recall@3", "faithfulness"; default: recall@k).
-
-        The columns are those of `to_pandas` that compare; p-values are corrected over the pairs (Holm).
-
-        Raises:
-            NotFoundError: the metric is not compared.
-
-        """
-        import pandas as pd
-
-        all_pairs = comparing.pairs(self.result, comparing.metric_of(self.result, metric))
-        rows = [(pair.baseline, pair.delta.run, *_against(pair.delta)) for pair in all_pairs]
-        return pd.DataFrame(rows, columns=["baseline", "run", *_AGAINST]).set_index(["baseline", "run"])
-
     def _title(self) -> str:
         return " ".join((self.sentence, *self.notes))
 
@@ -407,11 +381,6 @@ class Experiment(Shown):
     def outcome(self) -> Outcome:
         """Everything that it says: cells, comparison, conclusion, and that on the test side."""
         return findings.outcome_of(self.workspace, self.workspace.store.experiments.get(self.name))
-
-    @property
-    def conclusion(self) -> Conclusion:
-        """Which configuration, under the rule declared before; `same_questions` says that it was chosen on these."""
-        return self.outcome.conclusion
 
     def cells(self) -> pd.DataFrame:
         """Return a row for each cell: its state, primary metric, difference to the baseline, and what it takes."""

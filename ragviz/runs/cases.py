@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from ragviz.analysis import outcomes
@@ -50,12 +50,7 @@ class Case:
     chunks: Mapping[str, Chunk]
     evaluated: EvaluatedAnswer | None
     scores: Mapping[str, Score]
-    judged: Mapping[str, bool] = field(default_factory=dict)
-
-    @property
-    def rank_cell(self) -> int | str:
-        """The rank, or why there is none."""
-        return self.rank or ("miss" if self.outcome == "missed" else self.outcome)
+    judged: Mapping[str, bool]
 
     @property
     def answer(self) -> tuple[str, str, str]:
@@ -76,11 +71,11 @@ def cases(
     results: Sequence[Retrieved],
     names: Mapping[str, str],
     *,
-    chunks: Mapping[str, Chunk] | None = None,
-    evaluated: Mapping[str, EvaluatedAnswer] | None = None,
-    scores: Mapping[str, Mapping[str, Score]] | None = None,
-    causes: Mapping[str, str] | None = None,
-    judged: Mapping[str, Mapping[str, bool]] | None = None,
+    chunks: Mapping[str, Chunk],
+    evaluated: Mapping[str, EvaluatedAnswer],
+    scores: Mapping[str, Mapping[str, Score]],
+    causes: Mapping[str, str],
+    judged: Mapping[str, Mapping[str, bool]],
 ) -> list[Case]:
     """Return the case of each question of a run with a result, in the order of `questions`.
 
@@ -100,15 +95,15 @@ def cases(
                 question,
                 tuple(documents_of(question, names)),
                 outcomes.outcome_of(rank, summary.k, question.kind),
-                (causes or {}).get(question.id, ""),
+                causes.get(question.id, ""),
                 rank or None,
                 {} if place is None else {name: float(column[place]) for name, column in summary.scores.items()},
                 tuple(result.ranking.hits()[: summary.k]),
                 frozenset(chunk_id for group in result.gold for chunk_id in group),
-                chunks or {},
-                (evaluated or {}).get(question.id),
-                {name: of[question.id] for name, of in (scores or {}).items() if question.id in of},
-                (judged or {}).get(question.id, {}),
+                chunks,
+                evaluated.get(question.id),
+                {name: of[question.id] for name, of in scores.items() if question.id in of},
+                judged.get(question.id, {}),
             )
         )
     return found
@@ -164,6 +159,29 @@ def to_json(case: Case, names: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
+def row(case: Case) -> dict[str, Any]:
+    """Return a case by columns: what was asked, what became of it, its ranking's metrics, and scores with reasons."""
+    question, (answer, status, why) = case.question, case.answer
+    cells = {
+        "question_id": question.id,
+        "question": question.text,
+        "kind": question.kind,
+        "type": question.type,
+        "style": question.style,
+        "document": ", ".join(case.documents),
+        "reference_answer": question.answer,
+        "answer": answer,
+        "answer_status": status,
+        "answer_reason": why,
+        "cause": case.cause,
+        "rank": case.rank,
+        **case.ranking,
+    }
+    for name, score in case.scores.items():
+        cells |= {name: score.value, f"{name}_reason": case.reason(score)}
+    return cells
+
+
 def _hit(case: Case, hit: Hit, names: Mapping[str, str]) -> dict[str, Any]:
     return {
         "rank": hit.rank,
@@ -186,6 +204,11 @@ def _text(case: Case, hit: Hit) -> str | None:
     return chunk.text if chunk else None
 
 
+_OF_CASE = (
+    "question_id", "question", "kind", "type", "style", "document", "reference_answer",
+    "answer", "answer_status", "answer_reason", "cause", "rank", "hits",
+)  # fmt: skip
+
 # The files: each function takes cases, the names of documents by id, and the experiment that chose the configuration on
 # these questions, which files with scores name in a last column that others lack
 
@@ -197,34 +220,15 @@ def _lines(run_cases: Sequence[Case], names: Mapping[str, str], chosen_by: str) 
 
 
 def _results(run_cases: Sequence[Case], names: Mapping[str, str], chosen_by: str) -> bytes:
-    question_columns = ("question_id", "question", "kind", "type", "style", "document", "reference_answer")
-    answer_columns = ("answer", "answer_status", "answer_reason", "cause", "rank", "hits")
-    rows = []
+    rows, of_ranking, of_answer = [], dict[str, None](), dict[str, None]()
     for case in run_cases:
-        q, hits = case.question, [_hit(case, hit, names) for hit in case.hits]
-        documents = ", ".join(case.documents)
-        asked = (q.id, q.text, q.kind, q.type, q.style, documents, q.answer)
-        rows.append([*asked, *case.answer, case.cause, case.rank_cell, hits])
-    return _scored((*question_columns, *answer_columns), rows, run_cases, chosen_by)
-
-
-def _scored(header: Sequence[str], rows: Sequence[Sequence[Any]], run_cases: Sequence[Case], chosen_by: str) -> bytes:
-    """Write `rows` with every score; after each score of an answer, its status and reason."""
-    ranking = list(dict.fromkeys(name for case in run_cases for name in case.ranking))
-    names = list(dict.fromkeys(name for case in run_cases for name in case.scores))
-    columns = [column for name in names for column in (name, f"{name}_reason")]
-    columns += ["chosen_by"] if chosen_by else []
-    label = [chosen_by] if chosen_by else []
-    cells = [
-        [*row, *(case.ranking.get(n, "") for n in ranking), *(c for n in names for c in _score(case, n)), *label]
-        for row, case in zip(rows, run_cases, strict=True)
-    ]
-    return csv_of((*header, *ranking, *columns), cells)
-
-
-def _score(case: Case, name: str) -> tuple[float | str, str]:
-    score = case.scores.get(name)
-    return ("", "") if score is None else ("" if score.value is None else score.value, case.reason(score))
+        cells = row(case)
+        cells["rank"] = case.rank or ("miss" if case.outcome == "missed" else case.outcome)
+        rows.append(cells | {"hits": [_hit(case, hit, names) for hit in case.hits], "chosen_by": chosen_by})
+        of_ranking |= dict.fromkeys(case.ranking)
+        of_answer |= {column: None for name in case.scores for column in (name, f"{name}_reason")}
+    columns = [*_OF_CASE, *of_ranking, *of_answer, *(["chosen_by"] if chosen_by else [])]
+    return csv_of(columns, ([cells.get(column) for column in columns] for cells in rows))
 
 
 def _dataset(run_cases: Sequence[Case], names: Mapping[str, str], _: str) -> bytes:
