@@ -81,8 +81,8 @@ def test_names_of_runs_cannot_break_a_figure_or_become_markup() -> None:
     assert "<a" not in figure.layout.yaxis.ticktext[0]
     assert figure.layout.yaxis.ticktext[0].endswith("…" + "y" * 13), "its end stays"
     drawn = [
-        curve_plots.curves([curve(name)], by_run=True),
-        curve_plots.rank_histograms([Ranks(name, np.array([1]), 0)], depth=3),
+        curve_plots.curves([curve(name)], k=1, by_run=True),
+        curve_plots.rank_histograms([Ranks(name, np.array([1]), 0)], depth=3, k=1),
         pair_plots.rank_scatter(ranks_at((1, 2)), (name, name), depth=3),
         pair_plots.score_scatter(ranks_at((0, 1)), (name, name), title=name),
         pair_plots.flow(flows.flow({"a": "fine"}, {"a": "fine"}), {"fine": name}, (name, name)),

@@ -17,8 +17,6 @@ from ragviz.runs import comparisons, moved_questions
 from ragviz.text.names import distinct
 from ragviz.workspace import Workspace
 
-OVERLAID = 3
-"""Runs that one picture of curves or bars shows together; of more, each has a panel of its own."""
 SHORT = 26
 """Characters of a run's name in a picture."""
 
@@ -86,10 +84,7 @@ def _of_rankings(
     bands = [of["recall"] for of in comparisons.curves(workspace, runs, comparison)]
     places, title = np.arange(1, depth + 1), METRICS["recall"].name
     lines = [curve_plots.Curve(name, places, *band, n) for name, band in zip(names, bands, strict=True)]
-    if len(lines) > OVERLAID:
-        plot = small_multiples.curves(lines, k=k, y_title=f"{title} (0 to 1)")
-    else:
-        plot = curve_plots.curves(lines, k=k, by_run=True, labels=False, y_title=f"{title} (0 to 1)")
+    plot = small_multiples.curves(lines, k=k, y_title=f"{title} (0 to 1)")
     yield figure(plot, f"{title} against k", "Bands are 95 % intervals.")
     readings, common = [], comparisons.in_common(workspace, {run.name: run for run in runs})
     for place, (run, band) in enumerate(zip(runs, bands, strict=True)):
@@ -102,11 +97,7 @@ def _of_rankings(
     ranks = comparison.ranks
     ranked = [curve_plots.Ranks(name, each[each > 0], int((each == 0).sum()))
               for name, each in zip(names, ranks, strict=True)]  # fmt: skip
-    if len(ranked) > OVERLAID:
-        plot = small_multiples.histograms(ranked, depth=depth, k=k)
-    else:
-        plot = curve_plots.rank_histograms(ranked, depth=depth, k=k)
-    yield figure(plot, "At which rank the evidence is")
+    yield figure(small_multiples.histograms(ranked, depth=depth, k=k), "At which rank the evidence is")
     both = points.points_of_ranks(ranks[[0, candidate]], depth)
     plot = pair_plots.rank_scatter(both, (names[0], names[candidate]), depth=depth)
     yield figure(plot, "Every question's rank in both", "Below the diagonal, the change ranks evidence better.")

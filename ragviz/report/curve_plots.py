@@ -16,7 +16,7 @@ from ragviz.report.style import ACCENT, CLICKABLE, CONTEXT, CUT, DASHES, WORSE, 
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """A metric for every k: `k`, `mean`, `low` and `high` have the same shape; `n` questions were averaged."""
+    """A metric for every k from 1: `k`, `mean`, `low` and `high` have the same shape; `n` questions were averaged."""
 
     name: str
     k: NDArray[np.int_]
@@ -25,25 +25,18 @@ class Curve:
     high: Floats
     n: int
 
-    def place(self, k: int | None) -> int | None:
-        """Return where the value at k stands in the arrays; None where there is none."""
-        found = np.flatnonzero(self.k == k)
-        return int(found[0]) if len(found) else None
-
 
 def curves(
     lines: Sequence[Curve],
     *,
-    k: int | None = None,
+    k: int,
     by_run: bool = False,
-    labels: bool = True,
     y_title: str = "Mean over questions (0 to 1)",
-    height: int = 320,
 ) -> go.Figure:
     """Draw metrics against k, each with its 95 % interval as a band; a click's x is a k.
 
-    Metrics of one run share the accent colour and differ in dashes; with `by_run` every line has its run's colour. Up
-    to three lines are labelled at their ends; more of them, or `labels` false, get a legend above. `k` is marked.
+    Metrics of one run share the accent colour and differ in dashes; they are labelled at their
+    ends. With `by_run` every line has its run's colour, which a legend explains. `k` is marked.
     """
     figure, said = go.Figure(), []
     for place, line in enumerate(lines):
@@ -53,21 +46,18 @@ def curves(
         drawn.update(mode="lines+markers", marker={"size": 9, "color": colour, "opacity": 0}, customdata=line.k)
         figure.add_trace(style.band(line.k, line.low, line.high, colour, line.name))
         figure.add_trace(drawn.update(selected=hidden, unselected=hidden))  # without markers it cannot be clicked
-        if (at := line.place(k)) is not None:
-            said.append(f"{line.name} {line.mean[at]:.2f}")
-            look = {"size": 10, "line": {"width": 2, "color": "rgba(255, 255, 255, 0.9)"}}
-            mark = style.mark(line.k[at], line.mean[at], drawn.hovertext[at], colour, line.name, **look)
-            figure.add_trace(mark.update(customdata=[k], showlegend=False))
-    figure.update_layout(**style.layout("k (chunks kept)", y_title, height), hovermode="closest")
-    last = int(max((line.k[-1] for line in lines if len(line.k)), default=1))
+        said.append(f"{line.name} {line.mean[k - 1]:.2f}")
+        look = {"size": 10, "line": {"width": 2, "color": "rgba(255, 255, 255, 0.9)"}}
+        mark = style.mark(k, line.mean[k - 1], drawn.hovertext[k - 1], colour, line.name, **look)
+        figure.add_trace(mark.update(customdata=[k], showlegend=False))
+    figure.update_layout(**style.layout("k (chunks kept)", y_title, 320), hovermode="closest")
+    last = max(int(line.k[-1]) for line in lines)
     figure.update_xaxes(range=[0.4, last + 0.6], tickvals=_k_ticks(last), tickformat="d", showgrid=False)
     figure.update_yaxes(style.RATE)
-    if len(lines) <= 3 and labels:
-        _label_ends(figure, lines, by_run)
-    else:
+    if by_run:
         figure.update_layout(style.legend_above())
-    if k is None:
-        return style.described(figure, f"{', '.join(line.name for line in lines)} for every k.")
+    else:
+        _label_ends(figure, lines)
     figure.add_vline(x=k, line=CUT)
     return style.described(figure, f"At k = {k}: {', '.join(said)}.")
 
@@ -91,17 +81,13 @@ def _k_ticks(last: int) -> list[int]:
     return [1, *(k for k in range(step, last + 1, step) if k > 1)]
 
 
-def _label_ends(figure: go.Figure, lines: Sequence[Curve], by_run: bool) -> None:
+def _label_ends(figure: go.Figure, lines: Sequence[Curve]) -> None:
     """Write each line's name at its right end, moved apart where lines end close together."""
-    ends = sorted((float(line.mean[-1]), place) for place, line in enumerate(lines) if len(line.mean))
-    below, names = -math.inf, style.all_named((line.name for line in lines), 18)
-    for y, place in ends:
+    below = -math.inf
+    for y, name in sorted((float(line.mean[-1]), line.name) for line in lines):
         below = max(y, below + 0.075)
-        mark = f'<span style="color:{style.run_colour(place)}">■</span> ' if by_run else ""
-        text = mark + names[place]
-        figure.add_annotation(x=1, xref="paper", y=below, text=text, xanchor="left", xshift=6, showarrow=False)
-    longest = max((min(len(line.name), 18) for line in lines), default=0)
-    figure.update_layout(margin={"r": 24 + 7 * longest})
+        figure.add_annotation(x=1, xref="paper", y=below, text=name, xanchor="left", xshift=6, showarrow=False)
+    figure.update_layout(margin={"r": 24 + 7 * max(len(line.name) for line in lines)})
 
 
 # The ranks of the evidence
@@ -130,12 +116,11 @@ class Ranks:
         """Return how many questions each bar stands for."""
         return [int(np.sum((self.ranks >= low) & (self.ranks <= high))) for low, high in bins]
 
-    def words(self, depth: int, k: int | None) -> str:
+    def words(self, depth: int, k: int) -> str:
         """Say how many questions find their evidence."""
-        within = "" if k is None else f"{int(np.sum(self.ranks <= k))} of them at rank {k} or better, "
         return (
             f"{len(self.ranks)} of {self.total} questions have their evidence among the first {depth}, "
-            f"{within}{self.misses} are not in top {depth}."
+            f"{int(np.sum(self.ranks <= k))} of them at rank {k} or better, {self.misses} are not in top {depth}."
         )
 
 
@@ -153,9 +138,7 @@ def rank_bins(depth: int) -> list[tuple[int, int]]:
     return bins
 
 
-def rank_histogram(
-    run: Ranks, *, depth: int, k: int | None = None, selected: tuple[int, int] | None = None
-) -> go.Figure:
+def rank_histogram(run: Ranks, *, depth: int, k: int, selected: tuple[int, int] | None = None) -> go.Figure:
     """Draw questions by the rank of their evidence, those not found in a hatched bar set apart.
 
     Bars up to `k` have the accent colour. A bar's `customdata` is its first and last rank, (0, 0) for misses;
@@ -163,7 +146,7 @@ def rank_histogram(
     """
     bins = rank_bins(depth)
     bar = rank_bars(run, bins)
-    colours = [*(ACCENT if k is None or high <= k else CONTEXT for _, high in bins), WORSE]
+    colours = [*(ACCENT if high <= k else CONTEXT for _, high in bins), WORSE]
     highest = max(bar.y)
     bar.update(
         marker={"color": colours, "line": {"color": colours}},
@@ -177,7 +160,7 @@ def rank_histogram(
     if selected is not None:
         bar.marker.opacity = [1.0 if pair == selected else 0.3 for pair in [*bins, (0, 0)]]
     figure = go.Figure(bar)
-    _rank_axes(figure, bins, highest, 320)
+    _rank_axes(figure, bins, highest)
     if is_uneven(bar.y):
         figure.update_yaxes(
             type="log",
@@ -187,8 +170,7 @@ def rank_histogram(
             dtick=None,
             title={"text": "Questions (log scale)"},
         )
-    if k is not None and k <= depth:
-        _mark_cut(figure, bins, k, f"k = {k}: {int(np.sum(run.ranks <= k))} of {run.total}")
+    _mark_cut(figure, bins, k, f"k = {k}: {int(np.sum(run.ranks <= k))} of {run.total}")
     return style.described(figure, run.words(depth, k))
 
 
@@ -202,14 +184,13 @@ def is_uneven(counts: Sequence[int]) -> bool:
     return bool(drawn) and drawn[-1] >= UNEVEN * drawn[len(drawn) // 2]
 
 
-def rank_histograms(runs: Sequence[Ranks], *, depth: int, k: int | None = None, height: int = 320) -> go.Figure:
+def rank_histograms(runs: Sequence[Ranks], *, depth: int, k: int) -> go.Figure:
     """Draw the rank histograms of several runs side by side, each in its colour; misses hatched, set apart."""
     bins = rank_bins(depth)
     figure = go.Figure([rank_bars(run, bins, style.run_colour(at), several=True) for at, run in enumerate(runs)])
-    _rank_axes(figure, bins, max(max(bar.y) for bar in figure.data), height)
+    _rank_axes(figure, bins, max(max(bar.y) for bar in figure.data))
     figure.update_layout(style.legend_above(), barmode="group", bargroupgap=0.0)
-    if k is not None and k <= depth:
-        _mark_cut(figure, bins, k, f"k = {k}")
+    _mark_cut(figure, bins, k, f"k = {k}")
     return style.described(figure, " ".join(f"{run.name}: {run.words(depth, k)}" for run in runs))
 
 
@@ -246,12 +227,12 @@ def _miss_place(bins: Bins) -> float:
     return last + 2.6 + last * 0.02
 
 
-def _rank_axes(figure: go.Figure, bins: Bins, highest: int, height: int) -> None:
+def _rank_axes(figure: go.Figure, bins: Bins, highest: int) -> None:
     wide = [i for i, (low, high) in enumerate(bins) if high > low]
     single = sorted({0, 1, 2, 4, 9, 14, 19 if not wide else 0} & set(range(len(bins))))
     labels = [*(str(bins[i][0]) for i in single), *(f"{bins[i][0]}–<br>{bins[i][1]}" for i in wide)]
     places, miss = [_places(bins)[i] for i in (*single, *wide)], _miss_place(bins)
-    figure.update_layout(**style.layout("Rank of the evidence (its last passage)", "Questions", height), bargap=0.18)
+    figure.update_layout(**style.layout("Rank of the evidence (its last passage)", "Questions", 320), bargap=0.18)
     figure.update_xaxes(
         tickvals=[*places, miss],
         ticktext=[*labels, f"not in<br>top {bins[-1][1]}"],

@@ -1,4 +1,4 @@
-"""Small multiples: one panel for each run, all on the same axes, with the baseline in each of them."""
+"""Curves and histograms of several runs: overlaid, or from four on a panel for each, with the baseline in all."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from ragviz.report import curve_plots, style
 from ragviz.report.curve_plots import Curve, Ranks
 from ragviz.report.style import CONTEXT, CUT
 
+OVERLAID = 3
+"""Runs that one picture of curves or bars shows together."""
 PANEL = 150
 """Pixels of a panel's height."""
 
@@ -26,7 +28,9 @@ def columns_for(count: int) -> int:
 
 
 def curves(lines: Sequence[Curve], *, k: int, y_title: str) -> go.Figure:
-    """Draw a metric against k, a panel for each run with its 95 % interval; the first, the baseline, dotted in all."""
+    """Draw a metric of runs against k with 95 % intervals; the first, the baseline, is dotted in every panel."""
+    if len(lines) <= OVERLAID:
+        return curve_plots.curves(lines, k=k, by_run=True, y_title=y_title)
     figure = _panels([line.name for line in lines], "k (chunks kept)", y_title)
     for place, line in enumerate(lines):
         at, colour = _at(place, len(lines)), style.run_colour(place)
@@ -38,12 +42,14 @@ def curves(lines: Sequence[Curve], *, k: int, y_title: str) -> go.Figure:
     figure.update_xaxes(range=[0.4, last + 0.6], tickvals=[1, last], showgrid=False)
     figure.update_yaxes(style.RATE | {"tickvals": [0, 0.5, 1]})
     figure.add_vline(x=k, line=CUT)
-    values = "; ".join(f"{line.name} {line.mean[k - 1]:.2f}" for line in lines if k <= len(line.mean))
+    values = "; ".join(f"{line.name} {line.mean[k - 1]:.2f}" for line in lines)
     return style.described(figure, f"{y_title} at k = {k}: {values}.")
 
 
 def histograms(runs: Sequence[Ranks], *, depth: int, k: int) -> go.Figure:
-    """Draw questions by the rank of their evidence, a panel for each run; the first, the baseline, as steps in all."""
+    """Draw questions by the rank of their evidence; the first run, the baseline, stands as steps in every panel."""
+    if len(runs) <= OVERLAID:
+        return curve_plots.rank_histograms(runs, depth=depth, k=k)
     figure = _panels([run.name for run in runs], "Rank of the evidence (its last passage)", "Questions")
     bins = curve_plots.rank_bins(depth)
     places = np.arange(len(bins) + 1) + np.array([0.0] * len(bins) + [1.0])  # misses are set apart
@@ -60,7 +66,7 @@ def histograms(runs: Sequence[Ranks], *, depth: int, k: int) -> go.Figure:
         tickvals=[places[i] for i in shown], ticktext=[labels[i] for i in shown], showgrid=False, tickangle=0
     )
     figure.update_yaxes(style.count_axis(max(max([*run.counted(bins), run.misses]) for run in runs)))
-    cut = next((i for i, (_, high) in enumerate(bins) if high >= k), len(bins) - 1)
+    cut = next(i for i, (_, high) in enumerate(bins) if high >= k)
     figure.add_vline(x=float(places[cut]) + 0.5, line=CUT)
     said = "; ".join(
         f"{run.name} {int(np.sum(run.ranks <= k))} at rank {k} or better, {run.misses} not in top {depth}"

@@ -30,8 +30,6 @@ MARKS = {
     "undecided": "? undecided",
     "equal": "= equal",
 }
-OVERLAID = 3
-"""Runs that one picture of curves or bars shows together; of more, each has a panel of its own."""
 AXES: Mapping[ties.By, str] = {
     "tokens": "Tokens read a question",
     "dollars": "Dollars a question",
@@ -383,20 +381,18 @@ def curves(shown: Compared) -> None:
         return [curve_plots.Curve(run, ks, *band[name], n) for run, band in zip(names, bands, strict=True)]
 
     heading.section("Precision, recall and F1 against k")
-    if len(names) > OVERLAID:
-        name = address.choose_one("Curve", {name: METRICS[name].name for name in CURVES}, "curve")
-        drawn = small_multiples.curves(lines_of(name), k=comparison.k, y_title=f"{METRICS[name].name} (0 to 1)")
-        figure.draw(drawn, f"curves-{name}")
-        st.caption(f"Bands are 95 % intervals; dotted in each panel: the baseline, {plain(comparison.runs[0])}.")
-        return
-    with st.grid(len(CURVES), min_column_width=300):
-        for name in CURVES:
+    in_panels = len(names) > small_multiples.OVERLAID
+    drawn = (
+        [address.choose_one("Curve", {name: METRICS[name].name for name in CURVES}, "curve")] if in_panels else CURVES
+    )
+    with st.grid(len(drawn), min_column_width=300):
+        for name in drawn:
             with st.container(), notices.errors_shown():
                 title = f"{METRICS[name].name} (0 to 1)"
-                drawn = curve_plots.curves(
-                    lines_of(name), k=comparison.k, by_run=True, labels=False, y_title=title, height=290
-                )
-                figure.draw(drawn, f"curves-{name}")
+                plot = small_multiples.curves(lines_of(name), k=comparison.k, y_title=title)
+                figure.draw(plot, f"curves-{name}")
+    if in_panels:
+        st.caption(f"Bands are 95 % intervals; dotted in each panel: the baseline, {plain(comparison.runs[0])}.")
 
 
 def histograms(shown: Compared) -> None:
@@ -407,11 +403,7 @@ def histograms(shown: Compared) -> None:
         curve_plots.Ranks(run, ranks[ranks > 0], int((ranks == 0).sum()))
         for run, ranks in zip(distinct(comparison.runs, 28), comparison.ranks, strict=True)
     ]
-    if len(runs) > OVERLAID:
-        drawn = small_multiples.histograms(runs, depth=comparison.depth, k=comparison.k)
-    else:
-        drawn = curve_plots.rank_histograms(runs, depth=comparison.depth, k=comparison.k, height=300)
-    figure.draw(drawn, "histograms")
+    figure.draw(small_multiples.histograms(runs, depth=comparison.depth, k=comparison.k), "histograms")
 
 
 def recall_by_tokens(shown: Compared) -> None:
