@@ -23,8 +23,7 @@ from tests.model_server import ModelServer
 
 
 def read_off(results: list[Retrieved], depth: int, sizes: dict[str, int] | None = None) -> what_if.Reading:
-    rankings = rank_metrics.read(results, depth)
-    return what_if.reading(rankings, what_if.stored_scores(rankings), sizes)
+    return what_if.reading(rank_metrics.read(results, depth), sizes)
 
 
 # Other choices

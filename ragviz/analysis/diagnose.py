@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 
 from ragviz.analysis import outcomes
 from ragviz.core.document import Chunk, Span
-from ragviz.core.errors import UsageError
 from ragviz.core.question import Question
 from ragviz.core.ranking import Retrieved
 from ragviz.core.recording import RETRIEVED, Knows, Recording
@@ -598,14 +597,8 @@ def waterfall(
 
     >>> [(step.cause, step.count, step.left) for step in waterfall(["fine", "below_k", "fine"]) if step.count]
     [('questions', 3, 3), ('below_k', 1, 2), ('fine', 2, 2)]
-
-    Raises:
-        UsageError: there is no such cause.
-
     """
     counts = Counter(filter(None, causes))
-    if unknown := sorted(set(counts) - set(CAUSES)):
-        raise UsageError(f"There is no cause '{unknown[0]}'; there are {', '.join(CAUSES)}.")
     left = counts.total()
     steps = [Step("questions", "Questions", left, left)]
     of_retrieval = list(CAUSES)[: list(CAUSES).index("not_answered")]

@@ -9,7 +9,6 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ragviz.core.errors import UsageError
 from ragviz.stats.clusters import Clusters
 from ragviz.stats.differences import Difference, paired_differences
 
@@ -85,9 +84,6 @@ def rescue(ranks: ArrayLike, k: int, replays: Sequence[Replay], clusters: Cluste
     A question is lost when the rank by which a chunk of every passage that it needs has come is 0 or above k.
     `clusters` joins the questions about the same documents; without them each counts as independent.
 
-    Raises:
-        UsageError: a replay is of another number of questions.
-
     >>> larger = Replay("k=5", "k", [1, 4, 0], 5)
     >>> other = Replay("retriever=bm25", "retriever", [0, 2, 3], 3)
     >>> table = rescue([1, 4, 0], 3, [larger, other])
@@ -95,12 +91,6 @@ def rescue(ranks: ArrayLike, k: int, replays: Sequence[Replay], clusters: Cluste
     ([('k=5', 1, 0, 1), ('retriever=bm25', 2, 1, 1)], 0)
     """
     lost = ~found(ranks, k)
-    for replay in replays:
-        if len(np.asarray(replay.ranks)) != len(lost):
-            raise UsageError(
-                f"The replay {replay.key} is of {len(np.asarray(replay.ranks))} questions, the run of {len(lost)}: "
-                "replay it for the questions of this run."
-            )
     if not replays:
         return Rescue(k, lost, lost, ())
     after = np.column_stack([found(replay.ranks, replay.k) for replay in replays])

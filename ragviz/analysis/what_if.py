@@ -54,19 +54,14 @@ class Reading:
         return self.table.depth
 
 
-def reading(rankings: Rankings, scores: Floats, sizes: Mapping[str, int] | None) -> Reading:
+def reading(rankings: Rankings, sizes: Mapping[str, int] | None) -> Reading:
     """Return rankings as they are read off; `sizes` are the tokens of chunks by id, None where they are not known."""
-    tokens = None if sizes is None else rank_metrics.tokens(rankings, sizes)
-    return Reading(rank_metrics.measure(rankings), scores, (rankings.chunks >= 0).sum(axis=1), tokens)
-
-
-def stored_scores(rankings: Rankings) -> Floats:
-    """Return the scores that the rankings were stored with, (n, depth), -inf past the end of each."""
     scores = np.full(rankings.chunks.shape, -np.inf)
     scores[rankings.chunks >= 0] = [
         score for result in rankings.results for score in result.ranking.scores[: rankings.depth]
     ]
-    return scores
+    tokens = None if sizes is None else rank_metrics.tokens(rankings, sizes)
+    return Reading(rank_metrics.measure(rankings), scores, (rankings.chunks >= 0).sum(axis=1), tokens)
 
 
 def kept(read: Reading, choices: Choices) -> Ints:

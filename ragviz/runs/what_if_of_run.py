@@ -63,7 +63,7 @@ def stored_of(workspace: Workspace, current: Run, pairs: Pairs | None = None) ->
     questions = [question for question, _ in pairs if question.id in ranked]
     index = searched_again.index_of(workspace, current)
     sizes = contexts.sizes_of(workspace, index) if index is not None else None
-    own = reading_off.reading(rankings, reading_off.stored_scores(rankings), sizes)
+    own = reading_off.reading(rankings, sizes)
     fused = searched_again.components(workspace, current, questions)
     return StoredRankings(current, pairs, rankings, own, evaluate.document_clusters(questions), sizes, fused)
 
@@ -93,8 +93,7 @@ def reading_at(stored: StoredRankings, constant: int | None) -> Reading:
         replace(result, ranking=fuse(pair, depth, constant))
         for result, *pair in zip(stored.rankings.results, *stored.fused, strict=True)
     ]
-    rankings = rank_metrics.read(results, depth)
-    return reading_off.reading(rankings, reading_off.stored_scores(rankings), stored.sizes)
+    return reading_off.reading(rank_metrics.read(results, depth), stored.sizes)
 
 
 def effects(stored: StoredRankings, choices: Choices, constant: int | None = None) -> dict[str, Effect]:
