@@ -42,12 +42,12 @@ def test_the_front_by_hand():
 
 def test_json_has_the_leaderboard_of_rankings_and_of_answers():
     comparison = three()
-    board = comparison_words.to_json(comparison, "mrr", PRICES)["leaderboard"]
-    assert board["order"] == ("first", "second", "base")
-    assert board["takes"]["second"] == {"tokens": 300, "dollars": 0.004, "seconds": 0.5}
-    assert board["preferred"]["run"] == "second"
+    body = comparison_words.to_json(comparison, "mrr", PRICES)
+    assert body["leaderboard"].order == ("first", "second", "base")
+    assert body["leaderboard"].choice.run == "second"
+    assert body["takes"] == PRICES
     assert len(pairs(comparison, "mrr")) == 3
     alike = compare([side(name, [1] * 40) for name in ("base", "second")])
     assert leaderboard(alike, "recall@3", PRICES).choice.run == "second", "equal to the baseline, and reads less"
-    without = comparison_words.to_json(comparison)["leaderboard"]
-    assert (without["takes"], without["pareto"], without["preferred"]) == ({}, {}, None)
+    without = comparison_words.to_json(comparison)
+    assert (without["takes"], without["leaderboard"].fronts, without["leaderboard"].choice.run) == ({}, {}, "")

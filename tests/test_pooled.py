@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from ragviz.analysis import pooled
@@ -46,4 +44,3 @@ def test_recall_and_mrr_raw_corrected_and_at_most():
     assert (found.missed, found.found) == (3, (pooled.Found("answered by b", "b", 2),))
     assert found.share.mean == pytest.approx((1 + 2 / 3 + 1 + 0) / 4)
     assert "Of 3 questions without all evidence in the first 3 chunks, 1 is answered by another chunk" in found.sentence
-    assert json.dumps(pooled.to_json(found))

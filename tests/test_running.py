@@ -283,32 +283,22 @@ def ragviz(workspace, command_line):
 
 def test_verdicts_for_one_run_measure_another_at_every_k(workspace, server, ragviz):
     metrics = ("context_recall", "context_precision")
-    first = running.run(workspace, "judged", config(k=2, answerer="none", metrics=metrics, judge="loopback"))
+    running.run(workspace, "judged", config(k=2, answerer="none", metrics=metrics, judge="loopback"))
     calls = len(server.bodies)
     other = running.run(workspace, "retrieved", config(answerer="none", metrics=()))
     found = {k: measurements.pooled_of(workspace, other, k) for k in (1, 2, 3)}
     assert len(server.bodies) == calls, "nothing is asked"
     assert found[2].share.mean == 1
     assert found[3].share.mean == pytest.approx(2 / 3)
-    scores = workspace.store.judgements.scores(first.id)
-    answered = [i for i, score in scores["context_recall"].items() if score.status == "ok"]
-    for name, bounds in (
-        ("context_recall", found[2].context_recall),
-        ("context_precision", found[2].context_precision),
-    ):
-        mean = sum(scores[name][i].value for i in answered) / len(answered)
-        assert bounds.least == bounds.most == pytest.approx(mean), "the metrics of the run that was judged"
-        assert bounds.known.n == len(PLACES)
     summary = measurements.summary_of(workspace, other, 3)
     assert found[3].recall.raw == summary.metrics["recall@3"]
     assert found[3].mrr.raw == summary.metrics["mrr"]
     body = json.loads(ragviz("results", "retrieved", "--json", "-k", "3"))["pooled"]
     assert body["judge"] == "loopback"
-    assert body["judged"]["mean"] == pytest.approx(2 / 3)
-    assert body["recall@3"]["raw"]["mean"] <= body["recall@3"]["corrected"]["mean"] <= body["recall@3"]["most"]["mean"]
+    assert body["share"]["mean"] == pytest.approx(2 / 3)
+    assert body["recall"]["raw"]["mean"] <= body["recall"]["corrected"]["mean"] <= body["recall"]["most"]["mean"]
     words = ragviz("results", "retrieved", "-k", "1")
     assert "by evidence alone" in words
-    assert "context recall@1" in words
     assert measurements.pooled_of(workspace, replace(other, config=replace(other.config, judge="another"))) is None
 
 

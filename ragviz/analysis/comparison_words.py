@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from typing import Any, get_args
 
 from ragviz.analysis import leaderboards, ties
@@ -32,28 +31,27 @@ def to_json(comparison: Comparison, metric: str = "", prices: Mapping[str, Price
     """
     metric, prices = metric_of(comparison, metric), prices or {}
     found = pairs(comparison, metric)
+    board = leaderboards.leaderboard(comparison, metric, prices, found)
     return {
         "runs": comparison.runs,
         "k": comparison.k,
         "depth": comparison.depth,
-        "rule": asdict(comparison.rule),
+        "rule": comparison.rule,
         "clusters": comparison.clusters.count,
         "n": len(comparison.question_ids),
         "asked": comparison.asked,
         "sentence": sentence(comparison),
-        "settings": [asdict(setting) for setting in comparison.settings],
+        "settings": comparison.settings,
         "notes": comparison.notes,
-        "metrics": {name: asdict(row) for name, row in comparison.metrics.items()},
-        "answers": {name: asdict(row) for name, row in comparison.answers.items()},
+        "metrics": comparison.metrics,
+        "answers": comparison.answers,
         "metric": metric,
-        "pairs": [asdict(pair) for pair in found],
-        "leaderboard": leaderboards.to_json(leaderboards.leaderboard(comparison, metric, prices, found), prices),
-        "standings": [
-            {"run": run} | asdict(standing) for run, standing in ties.standings(comparison.runs, found).items()
-        ],
-        "questions": {
-            name: asdict(outcomes(comparison, metric, run)) for run, name in enumerate(comparison.runs) if run
-        },
+        "pairs": found,
+        "leaderboard": board,
+        "tie": leaderboards.tie_words(board),
+        "takes": prices,
+        "standings": ties.standings(comparison.runs, found),
+        "questions": {name: outcomes(comparison, metric, run) for run, name in enumerate(comparison.runs) if run},
     }
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from ragviz.analysis import ties
 from ragviz.analysis.compare import Comparison, Pair, pairs, ranking_by
@@ -121,16 +120,3 @@ def _dominates(one: tuple[float, float], other: tuple[float, float]) -> bool:
 def tie_words(of: Leaderboard) -> str:
     """Say which of the tied runs is preferred, and by what; "" where there is one to choose."""
     return ties.words(of.tied, of.choice) if len(of.tied) > 1 else ""
-
-
-def to_json(of: Leaderboard, prices: Mapping[str, Price]) -> dict[str, Any]:
-    """Return the leaderboard as the command line prints it, with what each run takes for a question."""
-    return {
-        "order": of.order,
-        "brackets": of.groups,
-        "tied": of.tied,
-        "preferred": asdict(of.choice) if of.choice.by else None,
-        "tie": tie_words(of),
-        "takes": {run: asdict(price) for run, price in prices.items()},
-        "pareto": {by: asdict(front) for by, front in of.fronts.items()},
-    }

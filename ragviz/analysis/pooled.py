@@ -11,8 +11,7 @@ answers the question, whether or not it is gold.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import dataclass, field
 
 from ragviz.core.call import Estimate
 from ragviz.core.ranking import Retrieved
@@ -144,24 +143,3 @@ def _corrected(result: Retrieved, verdicts: Verdicts, k: int) -> tuple[tuple[flo
 def _first(right: Sequence[bool]) -> float:
     """Return 1 ÷ the rank of the first true one, 0 without."""
     return next((1 / rank for rank, is_right in enumerate(right, start=1) if is_right), 0.0)
-
-
-def to_json(pooled: Pooled | None) -> dict[str, Any] | None:
-    """Return what is printed with --json; None where no judge gave a verdict."""
-    if pooled is None:
-        return None
-    return {
-        "judge": pooled.judge,
-        "k": pooled.k,
-        "judged": _mean(pooled.share),
-        "missed": pooled.missed,
-        "answered_by_others": [asdict(each) for each in pooled.found],
-        **{
-            name: {"raw": _mean(each.raw), "corrected": _mean(each.corrected), "most": _mean(each.most)}
-            for name, each in ((f"recall@{pooled.k}", pooled.recall), ("mrr", pooled.mrr))
-        },
-    }
-
-
-def _mean(estimate: Estimate) -> dict[str, float | int | None]:
-    return {"mean": estimate.mean, "low": estimate.low, "high": estimate.high, "n": estimate.n}

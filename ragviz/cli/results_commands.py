@@ -124,7 +124,7 @@ def _body(found: Results) -> dict[str, Any]:
         body |= judgements.judge_to_json(run)
         body["coverage"] = judgements.coverage_words(judgement, len(judgement.causes))
         body["look_at_these"] = judgement.doubts
-    body["pooled"] = pooled.to_json(found.pooled)
+    body["pooled"] = found.pooled
     return body | ({"made_without_model": found.limits} if found.limits else {})
 
 

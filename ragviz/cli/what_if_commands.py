@@ -56,8 +56,8 @@ def what_if(
         "own": asdict(own) | {"rrf_constant": fused},
         "choices": asdict(choices) | {"rrf_constant": constant},
         "n": len(stored.rankings.results),
-        "metrics": {name: asdict(effect) for name, effect in effects.items()},
-        "risk_coverage": None if curve is None else _risk(cases, curve) | {"chosen": picked and asdict(picked)},
+        "metrics": effects,
+        "risk_coverage": None if curve is None else _risk(cases, curve) | {"chosen": picked},
         "notes": notes,
     }
 
@@ -76,16 +76,7 @@ def what_if(
 
 def _risk(of: what_ifs.Risk, curve: risk_coverage.Curve) -> dict[str, Any]:
     """Return the risk–coverage curve as JSON; a number that is not finite is null."""
-    names = ("thresholds", "coverage", "risk", "low", "high")
-    columns = {name: getattr(curve, name).tolist() for name in names}
-    return {
-        "judged": of.judged,
-        "n": curve.n,
-        "answered": curve.answered,
-        "left_out": of.left_out,
-        "unanswerable": of.unanswerable,
-        "aurc": curve.aurc,
-        "risk_of_all": curve.whole,
-        "best_aurc": curve.best,
-        "curve": {name: [x if math.isfinite(x) else None for x in values] for name, values in columns.items()},
-    }
+    body = asdict(curve)
+    for name in ("thresholds", "coverage", "risk", "low", "high"):
+        body[name] = [number if math.isfinite(number) else None for number in body[name].tolist()]
+    return body | {name: getattr(of, name) for name in ("judged", "left_out", "unanswerable")}

@@ -143,15 +143,13 @@ def sentence(moved: Streams) -> str:
 
 
 def _slices_to_json(found: Slices) -> dict[str, Any]:
-    own = ("n", "clusters", "baseline", "other", "p_adjusted", "verdict")
+    own = ("n", "clusters", "baseline", "other", "difference", "p_adjusted", "verdict")
     return {
         "metric": found.metric,
         "sentence": slices.multiplicity_words(found),
         "several": found.several,
         "slices": [
-            {"by": each.part.by, "name": each.part.name}
-            | {name: getattr(each, name) for name in own}
-            | {"difference": asdict(each.difference) if each.difference else None}
+            {"by": each.part.by, "name": each.part.name} | {name: getattr(each, name) for name in own}
             for each in found.slices
         ],
     }
