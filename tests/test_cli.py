@@ -192,7 +192,7 @@ def test_the_story_end_to_end(ragviz, notes, tmp_path, monkeypatch):
         named = {"results.csv", "results.jsonl", "metrics.csv", "qa_dataset.csv", "qa_dataset_answers.csv"}
         assert out_files == named
         unanswerable = "1 of 3 questions is unanswerable: marked so, or by the answer."
-        read = {"imported": 3, "problems": {}, "notes": [unanswerable], "reference_only": 0, "format": "csv"}
+        read = {"imported": 3, "problems": [], "notes": [unanswerable], "reference_only": 0, "format": "csv"}
         read |= {"documents": 0, "repaired": 0}
         dataset = tmp_path / "out" / "qa_dataset.csv"
         code, out, _ = ragviz("questions", "import", "notes", dataset, "--name", "d", "--json")

@@ -166,16 +166,11 @@ def questions_import(
         job = console.perform(workspace, question_verbs.import_files(workspace, target, set_name, files, chosen))
     result: dict[str, Any] = dict(job.result)
     problems = exchange.problems_of(workspace, result.pop("key"))
-    several = len({problem.file for problem in problems}) > 1
-    listed = [{"file": p.file, "row": p.row, "reason": p.reason, "imported": p.kept} for p in problems]
-    left_out = {problem.row: problem.reason for problem in problems if not problem.kept}
     documents = f" {counts.counted(result['documents'], 'document')} added." if result["documents"] else ""
     line = f"{counts.counted(result['imported'], 'question')} imported into '{result['questions']}'.{documents}"
-    console.show(result | {"problems": listed if several else left_out}, as_json, lambda: console.say(line))
+    console.show(result | {"problems": problems}, as_json, lambda: console.say(line))
     hint = f"Find it: ragviz questions find-evidence {result['questions']}" if result["reference_only"] else ""
-    where = [f"{problem.file}, row {problem.row}" if several else f"row {problem.row}" for problem in problems]
-    told = [f"{place}: {problem.reason}" for place, problem in zip(where, problems, strict=True)]
-    console.warn(*result["notes"], hint, *told)
+    console.warn(*result["notes"], hint, *(problem.words for problem in problems))
     if problems:
         raise typer.Exit(1 if result["imported"] else 2)
 

@@ -5,9 +5,8 @@ RagvizError                 anything the user can act on; shown on the page or t
 │   ├── NotFoundError       nothing has that name
 │   └── Refused             the person has not the role for it
 ├── InputError              a file, row or text that cannot be taken            (exit 2)
-│   ├── UnreadableFile      a document that cannot be parsed
-│   │   └── PasswordNeeded  … without its password
-│   └── RowErrors           rows of an import that were refused, one message each
+│   └── UnreadableFile      a document that cannot be parsed
+│       └── PasswordNeeded  … without its password
 ├── BudgetReached           the next model call could cost more than is allowed (exit 1)
 ├── ServiceError            a server that is down, slow or refuses              (exit 1)
 │   ├── StorageError        the disk or database that keeps everything
@@ -20,8 +19,6 @@ RagvizError                 anything the user can act on; shown on the page or t
 """
 
 from __future__ import annotations
-
-from collections.abc import Mapping
 
 
 class RagvizError(Exception):
@@ -50,20 +47,6 @@ class UnreadableFile(InputError):
 
 class PasswordNeeded(UnreadableFile):
     """An encrypted document without its password, or with a wrong one."""
-
-
-class RowErrors(InputError):
-    """Rows of an import that were refused.
-
-    `messages` maps the 1-based row number, of several files "FILE, row NUMBER", to the reason.
-    """
-
-    def __init__(self, messages: Mapping[int | str, str]) -> None:
-        """Keep the reasons by row; the message has the first five."""
-        self.messages = messages
-        first = list(messages.items())[:5]
-        shown = "; ".join(f"{row if isinstance(row, str) else f'row {row}'}: {reason}" for row, reason in first)
-        super().__init__(f"{len(messages)} rows were refused: {shown}")
 
 
 class BudgetReached(RagvizError):

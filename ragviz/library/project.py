@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ragviz.core import lazy
 from ragviz.core.configuration import IndexConfig, RunConfig
 from ragviz.core.endpoint_choices import Endpoint
-from ragviz.core.errors import InputError, RowErrors, UsageError
+from ragviz.core.errors import InputError, UsageError
 from ragviz.core.fields import fields_of
 from ragviz.core.job import NewJob
 from ragviz.core.question import GeneratorName, QuestionStyle, QuestionType
@@ -153,7 +153,7 @@ class Project(Shown):
         cannot be read are left out, with the reasons in the set's `problems`; its `notes` are what else is to be told.
 
         Raises:
-            InputError: a file cannot be opened, or read as a whole; RowErrors: no row could be read.
+            InputError: a file cannot be opened, or no row of it read.
             NotFoundError: there is no such corpus, and the files bring no documents.
             UsageError: there is no such format; the set belongs to another corpus.
 
@@ -167,16 +167,11 @@ class Project(Shown):
             with question_verbs.corpus_for(self.workspace, corpus, read, file_format) as about:
                 done = question_verbs.import_now(self.workspace, about, read, name, file_format, chosen, self.progress)
             told = exchange.problems_of(self.workspace, done.key)
-        several = len({problem.file for problem in told}) > 1
-        refused: dict[int | str, str] = {}
-        for problem in told:
-            if not problem.kept:
-                row = f"{problem.file}, row {problem.row}" if several else problem.row
-                refused[row] = f"{refused[row]}; {problem.reason}" if row in refused else problem.reason
+        refused = [problem.words for problem in told if not problem.kept]
         if not done.imported:
-            raise RowErrors(refused)
-        repaired = (f"{problem.file}, row {problem.row}: {problem.reason}" for problem in told if problem.kept)
-        return QuestionSet(self.workspace, done.questions, refused, (*done.notes, *repaired))
+            raise InputError(f"No row was imported. {'; '.join(refused[:5])}")
+        repaired = (problem.words for problem in told if problem.kept)
+        return QuestionSet(self.workspace, done.questions, tuple(refused), (*done.notes, *repaired))
 
     def generate_questions(
         self,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from ragviz.core import configuration, lazy
@@ -120,16 +120,15 @@ class Index(Shown):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class QuestionSet(Shown):
-    """Questions with their reference answers and evidence; `problems` maps rows of an import to why they were refused.
+    """Questions with their reference answers and evidence; rejected ones with their reasons: runs skip them.
 
-    A row is its number, of several files "FILE, row NUMBER". `notes` are what else the import told: columns that were
-    not kept, questions without evidence, rows that were imported otherwise than written. Rejected questions are
-    included with their reasons; runs skip them.
+    `problems` say which rows of an import were refused, and why. `notes` are what else it told: columns that were not
+    kept, questions without evidence, rows that were imported otherwise than written.
     """
 
     workspace: Workspace
     name: str
-    problems: Mapping[int | str, str] = field(default_factory=dict)
+    problems: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
     def to_pandas(self) -> pd.DataFrame:

@@ -40,6 +40,11 @@ class Problem:
     reason: str
     kept: bool = False
 
+    @property
+    def words(self) -> str:
+        """Where it is, and what is wrong: "q.csv, row 3: has no question"."""
+        return f"{self.file}, row {self.row}: {self.reason}"
+
 
 @dataclass(frozen=True, slots=True)
 class InputFile:
