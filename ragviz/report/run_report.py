@@ -44,21 +44,23 @@ def report(workspace: Workspace, run: Run) -> bytes:
     whole = overviews.overview(workspace, run)
     summary, judgement, k = whole.summary, whole.judgement, run.config.k
     questions = workspace.store.rankings.questions(run.id)
-    (told, columns), rule = telling.replayed(workspace, run, k), telling.REPLAYED
+    changes: list[Section] = []
+    told, rule, replayed = list[telling.Example](), telling.REPLAYED, ""
+    if summary.n and not measurements.unranked_words(run):
+        columns = replays.columns_of(workspace, run)
+        rescued = replays.rescue(columns, k)
+        told, replayed = telling.replayed(columns, rescued), rescue_words.sentence(columns, rescued)
+        changes = [Section("changes", "What would rescue the lost questions", _changes(columns, rescued))]
     if not told:
         lost = [q.id for q in questions if judgement.causes.get(q.id, "") not in ("", *NOT_LOST)]
         told, rule = [telling.Example(i, "Lost") for i in lost[:3]], "The first questions of the set that were lost."
-    rescued = replays.rescue(columns, k) if columns is not None else None
     corpus = workspace.store.corpora.get(run.corpus_id)
     sections = [
         Section("state", "State of this run", [_card(workspace, run, whole, questions)]),
-        Section("summary", "In plain words", [_summary(run, summary, judgement, questions, columns)]),
+        Section("summary", "In plain words", [_summary(run, summary, judgement, questions, replayed)]),
         Section("questions", "Three telling questions", telling.drawn(workspace, [run], told, rule, k)),
         Section("pictures", "Pictures", [*_pictures(run, summary, judgement)]),
-    ]
-    if columns is not None and rescued is not None:
-        sections.append(Section("changes", "What would rescue the lost questions", _changes(columns, rescued)))
-    sections += [
+        *changes,
         Section("numbers", "Every mean", _numbers(workspace, run, summary, judgement)),
         Section("configuration", "Configuration", appendix.parts([run])),
     ]
@@ -104,21 +106,16 @@ def _state_words(run: Run, checked: judgements.Checked) -> str:
     return f"Numbers can be relied on{'' if checked.controls else '; no judge was controlled'}"
 
 
-def _summary(
-    run: Run, summary: Summary, judgement: Judgement, questions: Sequence[Question], columns: replays.Columns | None
-) -> Points:
-    """Say what the run does, how good it is, what would help, and what it cost, one thing a point."""
+def _summary(run: Run, summary: Summary, judgement: Judgement, questions: Sequence[Question], replayed: str) -> Points:
+    """Say what the run does, how good it is, what would help (`replayed`), and what it cost, one thing a point."""
     points = [_made_words(run)]
     if summary.n:
         points.append(_found_words(summary))
     if judgement.statuses and run.knows.answers:
         points.append(_answered_words(run, judgement, questions))
-    if columns is not None:
-        points.append(rescue_words.sentence(columns, replays.rescue(columns, summary.k)))
-    if controlled := judgement.controls:
-        points.append(controlled.sentence)
-    points.append(f"{judgements.cost_words(judgement).rstrip('.')}.")
-    return Points(points)
+    controlled = judgement.controls.sentence if judgement.controls else ""
+    points += [replayed, controlled, f"{judgements.cost_words(judgement).rstrip('.')}."]
+    return Points([*filter(None, points)])
 
 
 def _made_words(run: Run) -> str:

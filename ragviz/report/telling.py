@@ -9,6 +9,7 @@ import numpy as np
 
 from ragviz.analysis import abstention
 from ragviz.analysis.compare import Comparison, outcomes
+from ragviz.analysis.rescue import Rescue
 from ragviz.analysis.rules import direction
 from ragviz.core.configuration import Run
 from ragviz.core.question import Question
@@ -71,12 +72,8 @@ def compared(comparison: Comparison, run: int) -> list[Example]:
     return told
 
 
-def replayed(workspace: Workspace, current: Run, k: int) -> tuple[list[Example], replays.Columns | None]:
-    """Return the questions to tell of one run, and the changes that they were replayed with; nothing is searched."""
-    if measurements.unranked_words(current) or not overviews.overview(workspace, current).summary.n:
-        return [], None
-    columns = replays.columns_of(workspace, current)
-    rescued = replays.rescue(columns, k)
+def replayed(columns: replays.Columns, rescued: Rescue) -> list[Example]:
+    """Return the questions to tell of one run by the changes that they were replayed with."""
     ids = [question.id for question in columns.changes.questions]
     told = []
     for row in rescued.rows[:1]:
@@ -89,7 +86,7 @@ def replayed(workspace: Workspace, current: Run, k: int) -> tuple[list[Example],
                 told.append(Example(ids[place], title, f"By {change}: its evidence is then {after}."))
     if rescued.unrescued.any():
         told.append(Example(ids[int(np.argmax(rescued.unrescued))], "Lost, whatever was tried"))
-    return told, columns
+    return told
 
 
 @dataclass(frozen=True, slots=True)
