@@ -78,7 +78,8 @@ def _draw(columns: replays.Columns, rescued: rescuing.Rescue, failed: dict[str, 
     console.say(*rescue_words.notes(columns, rescued.k))
     if values := replays.grid_of(columns, rescued):
         console.say(f"Sweep the best of each kind, to be confirmed on test: {_sweep(columns.run, values)}")
-    for effort, words in (("search", "Not replayed"), ("compute", "Not built yet (--build)")):
+    not_done: dict[alternatives.Effort, str] = {"search": "Not replayed", "compute": "Not built yet (--build)"}
+    for effort, words in not_done.items():
         left = [change for change in columns.missing(effort) if change.key not in failed]
         names = ", ".join(rescue_words.title(columns, change.key) for change in left)
         console.say(f"{words}: {names}." if left else "")

@@ -84,10 +84,10 @@ def replay(workspace: Workspace, current: Run, *, build: bool = False, progress:
     missing, n = changes.missing(stored_replays(workspace, changes), *efforts), len(changes.questions)
     replayed, failed = list[str](), dict[str, str]()
 
-    def within(done: int, of: int | None, unit: str, message: str = "") -> None:
+    def within(done: int, total: int | None, unit: str, message: str = "") -> None:
         """Report the progress of one replay as a part of all."""
         finished = place * n + (done if unit == "questions" else 0)
-        counted = f" {done:,} of {of:,} {unit}" if of and unit != "questions" else ""
+        counted = f" {done:,} of {total:,} {unit}" if total and unit != "questions" else ""
         name = change.key.partition("=")[2]
         progress(finished, len(missing) * n, "questions", f"{name}: {message}{counted}" if message else name)
 
