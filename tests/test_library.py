@@ -128,7 +128,7 @@ def test_errors_are_sentences_and_leave_nothing(tmp_path):
         (lambda: project.compare(), "0 run was given"),
         (lambda: project.add_documents("notes", tmp_path / "gone.md"), "no file or folder"),
         (lambda: project.import_questions("notes", "q", tmp_path / "gone.csv"), "cannot be opened"),
-        (lambda: project.import_questions("notes", "q", tmp_path / "questions.csv"), "questions.csv, row 1: "),
+        (lambda: project.import_questions("notes", "q", tmp_path / "questions.csv"), "questions.csv, row 2: "),
     ):
         with pytest.raises(ragviz.RagvizError, match=why):
             wrong()

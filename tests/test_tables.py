@@ -76,9 +76,12 @@ SCORES = {
 CASES = [
     Case(
         ASKED, ("手册.md", "notes.md"), "found", "fine", 1, {"recall@1": 1.0, "mrr": 0.1 + 0.2},
-        (Hit(FIRST, 1, -0.5), Hit(SECOND, 2, -0.75)), frozenset({FIRST}), {}, EVALUATED, SCORES,
+        (Hit(FIRST, 1, -0.5), Hit(SECOND, 2, -0.75)), frozenset({FIRST}), {}, EVALUATED, SCORES, {},
     ),
-    Case(SILENT, (), "missed", "not_retrieved", None, {"recall@1": 0.0, "mrr": 0.0}, (), frozenset(), {}, REFUSED, {}),
+    Case(
+        SILENT, (), "missed", "not_retrieved", None, {"recall@1": 0.0, "mrr": 0.0},
+        (), frozenset(), {}, REFUSED, {}, {},
+    ),
 ]  # fmt: skip
 RANKED = [
     Retrieved("q1", Ranking((FIRST, SECOND, OTHER), (-0.5, -0.75, -1.5)), ((FIRST,), (OTHER,))),
