@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import traceback
 from contextvars import ContextVar
 from datetime import UTC, datetime
+from typing import Any
 
 from ragviz.core import addresses
+from ragviz.core.digests import json_line
 from ragviz.core.settings import Settings
 from ragviz.text.untrusted import one_line, without_keys
 
 ABOUT = ("person", "job", "run")
+_SERVERS = ("streamlit", "uvicorn")
 _of_process: dict[str, str] = {}
 _of_thread: ContextVar[dict[str, str]] = ContextVar("about")
 
@@ -25,6 +27,16 @@ def configure(settings: Settings) -> None:
         logging.getLogger().handlers[:] = [handler]
         logging.getLogger("ragviz").setLevel(logging.INFO)
         _gather()
+    else:
+        logging.setLogRecordFactory(_record)
+
+
+def _record(*given: Any, **named: Any) -> logging.LogRecord:
+    """Return a record in which texts of strangers, such as a parameter of an address, are one line without codes."""
+    record = logging.LogRecord(*given, **named)
+    if record.name.startswith(_SERVERS) and isinstance(record.args, tuple):
+        record.args = tuple(one_line(each) if isinstance(each, str) else each for each in record.args)
+    return record
 
 
 def of_process(**about: str) -> None:
@@ -56,11 +68,7 @@ def _gather() -> None:
     root = logging.getLogger()
     if any(isinstance(handler.formatter, Lines) for handler in root.handlers):
         for logger in list(root.manager.loggerDict.values()):
-            if (
-                isinstance(logger, logging.Logger)
-                and logger.handlers
-                and logger.name.startswith(("streamlit", "uvicorn"))
-            ):
+            if isinstance(logger, logging.Logger) and logger.handlers and logger.name.startswith(_SERVERS):
                 logger.handlers.clear()
                 logger.propagate = True
 
@@ -87,7 +95,7 @@ class Lines(logging.Formatter):
         when = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
         if self._settings.log == "json":
             fields = {"time": when, "level": record.levelname, "logger": record.name, "message": message}
-            return json.dumps(fields | told | ({"error": error} if error else {}), ensure_ascii=False)
+            return json_line(fields | told | ({"error": error} if error else {}))
         words = "".join(f" {name}={value}" for name, value in told.items())
         first = one_line(f"{when} {record.levelname} {record.name}{words}: {message}")
         return "\n  ".join([first, *map(one_line, error.splitlines())])

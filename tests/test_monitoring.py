@@ -61,6 +61,22 @@ def test_a_line_says_when_who_and_about_what_and_no_secret(monkeypatch: pytest.M
     assert all(each.startswith("  ") for each in traceback), "what an error says is no line of the log"
 
 
+def test_a_stranger_writes_no_codes_to_the_terminal(monkeypatch: pytest.MonkeyPatch):
+    """Who is not signed in can have an address logged; so can who sends JSON."""
+    before = logging.getLogRecordFactory()
+    try:
+        logs.configure(Settings(_env_file=None))
+        made = logging.getLogger("streamlit.web").makeRecord(
+            "streamlit.web", logging.ERROR, "", 0, "Error: %s", ("a\x1b[2Jb\u2028c",), None
+        )
+        assert made.getMessage() == r"Error: a\x1b[2Jb\u2028c"
+    finally:
+        logging.setLogRecordFactory(before)
+    as_json = logs.line(Settings(_env_file=None, log="json"), "a\x9b2J\u2028b")
+    assert json.loads(as_json)["message"] == "a\x9b2J\u2028b"
+    assert as_json.isprintable()
+
+
 def test_what_a_person_does_is_logged(workspace: Workspace, caplog: pytest.LogCaptureFixture):
     workspace.person = replace(workspace.person, name="Ann")
     with caplog.at_level(logging.INFO, "ragviz"):

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from websockets.sync.client import ClientConnection, connect
 
 from ragviz.core.errors import UsageError
 from ragviz.core.sign_in import read
+from ragviz.ui import gate
 from tests.oidc_provider import Provider
 from tests.test_browser import Server, browser, free_port, serving
 
@@ -167,6 +168,19 @@ def test_a_session_of_another_is_not_taken_over(dashboard, provider):
             with pytest.raises(InvalidStatus, match="403"):
                 socket_of(dashboard, cookies(root), "x", session)
         with socket_of(dashboard, cookies(ed), "x", session):
+            pass
+
+
+def test_nobody_opens_more_windows_than_a_person_has(dashboard, provider):
+    with signed_in(dashboard, provider, email="many@example.org") as client, ExitStack() as opened:
+        windows = [opened.enter_context(socket_of(dashboard, cookies(client))) for _ in range(gate.MOST_WINDOWS)]
+        with pytest.raises(InvalidStatus, match="403"):
+            socket_of(dashboard, cookies(client))
+        with signed_in(dashboard, provider, email="ann@example.org") as ann, socket_of(dashboard, cookies(ann)):
+            pass
+        windows[0].close()
+        time.sleep(0.5)
+        with socket_of(dashboard, cookies(client)):
             pass
 
 

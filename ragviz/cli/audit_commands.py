@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import Annotated
 
 import typer
 
 from ragviz.cli import console
+from ragviz.core.digests import json_line
 from ragviz.core.event import Wanted
 from ragviz.service import audit_verbs
 
@@ -21,4 +21,4 @@ def audit(
     """Print who did what, when, as JSON Lines, the oldest first."""
     wanted = Wanted(audit_verbs.since(since), person, verb)
     for event in audit_verbs.events(console.open_workspace(), wanted):
-        sys.stdout.write(json.dumps(event.plain(), ensure_ascii=False) + "\n")
+        sys.stdout.write(json_line(event.plain()) + "\n")

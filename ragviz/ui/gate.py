@@ -13,6 +13,7 @@ import html
 import json
 import secrets
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from http.cookies import CookieError, SimpleCookie
 from typing import TYPE_CHECKING, Any
@@ -31,6 +32,8 @@ OPEN = ("/auth/login", "/auth/logout", "/oauth2callback", "/_stcore/health")
 """Streamlit's routes that are served to everybody: they show nothing of the dashboard."""
 SIGNED_OUT = "signed-out"
 """Kind of the store's cache that holds the keys of the sign-ins that were ended."""
+MOST_WINDOWS = 64
+"""Sockets that a person may have open: each keeps a session of some hundred kilobytes."""
 _LOOKED_AT = 1.0
 """Seconds in which a sign-in is not looked up again among those that another process has ended."""
 
@@ -41,6 +44,7 @@ class Gate:
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
         self._ended: dict[str, float] = {}  # key of a sign-in that was ended → now
+        self._windows: Counter[str] = Counter()  # of each person, by name
         self._seen: dict[str, float] = {}  # key of one that was not → when that was looked up
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -63,7 +67,7 @@ class Gate:
         elif who is not None and _names_session_of_another(scope, person_of(allowed, who)):
             await _answer(scope, send, 403, "This session is another person's: load the page again.")
         elif scope["type"] == "websocket":
-            await self._socket(scope, receive, send, who)
+            await self._socket(scope, receive, send, allowed, who)
         else:
             await self._request(scope, receive, send, allowed, who)
 
@@ -87,12 +91,12 @@ class Gate:
         else:
             await self._app(scope, receive, send)
 
-    async def _socket(self, scope: Scope, receive: Receive, send: Send, who: SignedIn | None) -> None:
+    async def _socket(self, scope: Scope, receive: Receive, send: Send, allowed: Access, who: SignedIn | None) -> None:
         """Serve a socket as long as the sign-in holds: a message that comes after its end is not read."""
 
         async def holds() -> bool:
-            allowed = access()
-            known = who is not None and allowed is not None and person_of(allowed, who) is not None
+            now = access()
+            known = who is not None and now is not None and person_of(now, who) is not None
             return known and who is not None and await self._holds(who)
 
         async def receive_while_signed_in() -> Message:
@@ -105,13 +109,20 @@ class Gate:
         if who is None or not await _or_not(holds):
             await send({"type": "websocket.close", "code": 1008, "reason": "Nobody is signed in."})
             return
+        person = person_of(allowed, who)
+        name = person.name if person is not None else ""
+        if self._windows[name] >= MOST_WINDOWS:
+            await send({"type": "websocket.close", "code": 1008, "reason": "Too many windows: close some."})
+            return
         ticket = secrets.token_urlsafe(32)
         tickets[ticket] = who
+        self._windows[name] += 1
         headers = [*scope["headers"], (TICKET.encode(), ticket.encode())]
         try:
             await self._app({**scope, "headers": headers}, receive_while_signed_in, send)
         finally:
             del tickets[ticket]
+            self._windows[name] -= 1
 
     def _who(self, scope: Scope, allowed: Access) -> SignedIn | str | None:
         """Return who sent a request, None when it does not say; or why it is refused: a header from no proxy."""
