@@ -11,7 +11,6 @@ from ragviz.ui.kit import heading, notices, table
 
 workspace = frame.begin()
 SIZE = 50
-"""Events on a page."""
 
 
 def row(event: Event) -> tuple[object, ...]:

@@ -3,14 +3,12 @@ import html
 from functools import partial
 from pathlib import Path
 
-import pandas as pd
 import streamlit as st
 
 from ragviz import connections, sample
 from ragviz.core.configuration import Run
 from ragviz.core.document import Corpus
 from ragviz.jobs import queue
-from ragviz.metrics.registry import METRICS
 from ragviz.runs import overviews
 from ragviz.service import corpus_verbs
 from ragviz.text.markup import plain
@@ -21,6 +19,7 @@ from ragviz.ui import (
     job_panel,
     presentation,
     run_scores,
+    run_table,
     wording,
 )
 from ragviz.ui.kit import heading, notices, table
@@ -154,41 +153,23 @@ def by_hand() -> list[Run]:
 
 
 def recent() -> None:
-    names = {c.id: c.name for c in corpora}
     newest = by_hand()[:SHOWN]
     means = overviews.summaries(workspace, newest)
-    recalls = [means[run.id].at_k("recall", run.config.k) if run.status == "done" else None for run in newest]
-    rows = pd.DataFrame(
-        {
-            "Run": run.name,
-            "Corpus": names.get(run.corpus_id, ""),
-            "Recall@k": None if recall is None else recall.mean,  # imported runs have none
-            "k": run.config.k if run.knows.ranking else None,
-            "n": recall.n if recall else None,
-            "When": wording.ago(run.created) if run.status == "done" else run.status,
-        }
-        for run, recall in zip(newest, recalls, strict=True)
-    )
-
-    def goes(run: Run) -> None:
-        address.go_to("results", corpus=names.get(run.corpus_id), run=run.name, k=run.config.k)
-
+    metrics = run_table.metrics_of(means.values())
+    headline = [title for title in run_table.default_columns(metrics) if title in metrics][:2]
+    names = {c.id: c.name for c in corpora}
     table.draw(
-        rows if len(names) > 1 else rows.drop(columns="Corpus"),
+        run_table.rows(
+            newest, means, queue.run_statuses(workspace, newest), [*headline, "Made (UTC)", "Status"], metrics
+        ),
         "recent",
         alt="Recent runs",
-        columns={
-            "Run": 130,
-            "Corpus": 112,
-            "Recall@k": table.bar(96, help=METRICS["recall"].explanation),
-            "k": 34,
-            "n": 44,
-            "When": 66,
-        },
+        columns=run_table.column_configs(metrics),
         among=newest,
-        goes=goes,
+        goes=lambda run: address.go_to("results", corpus=names.get(run.corpus_id), run=run.name, k=run.config.k),
         most=SHOWN,
         lines=2,  # a name may need two
+        empty="–",
     )
     if len(runs) > len(newest):
         address.link("runs", f"All {len(runs):,} runs")

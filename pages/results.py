@@ -48,9 +48,8 @@ def ranking_tiles(summary: Summary) -> None:
     with tiles.row():
         recall, *others = [name for name in shown_in("tile") if name in METRICS]
         for name in (recall, "precision", *others):
-            metric, mean = METRICS[name], summary.metrics[label(name, summary.k)]
-            better, title = "↑" if metric.higher_is_better else "↓", metric.title.replace("@k", f"@{summary.k}")
-            tiles.mean(title, mean, explained=metric.explanation, better=better)
+            title = METRICS[name].title.replace("@k", f"@{summary.k}")
+            tiles.mean(METRICS[name], summary.metrics[label(name, summary.k)], title)
         tiles.tile(f"Not in top {summary.depth} ↓", f"{summary.misses:,}", note, explained=MISSES_EXPLAINED)
 
 

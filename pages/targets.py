@@ -26,11 +26,9 @@ corpus = frame.current_corpus()
 AT_ONCE = 2_000
 """Items that are imported while the page waits; more are imported by a job."""
 FIRST = 5
-"""Items that are shown before anything is imported."""
 OFTEN = ("question", "answer", "contexts", "reference")
 """Roles that are offered at once; others are when a column has them, or under More."""
 SEVERAL = ("contexts", "scores")
-"""Roles that several columns can have."""
 NO_DOCUMENTS, OWN_QUESTIONS = "None", "Its own"
 
 

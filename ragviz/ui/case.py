@@ -55,7 +55,6 @@ STYLE = """<style>
 </style>"""
 """Nothing scrolls by itself: panes are as high as what they hold, and links lead to the cards of the ranking."""
 ROLES = {"system": "System", "user": "User", "assistant": "Assistant"}
-"""Role of a message → its heading."""
 SUPPORTS = ("for", "no evidence, but supports the whole reference")
 """Badge of a chunk that is not gold, and that the judge says supports every claim of the reference."""
 EVIDENCE_FOLD = 70

@@ -30,16 +30,13 @@ from ragviz.ui.compared_runs import MARKS, Compared, written
 from ragviz.ui.kit import figure, filters, heading, notices, table
 
 TAB = "Questions"
-"""The tab of the page Compare that lists the questions."""
 SIDES = ("won", "lost", "tied")
 RANK = "rank"
 """What the scatter shows of rankings: not a metric, but what they are all made of."""
 CHOSEN = ("point", "stream", "slice")
 """Parameters of the address that list the questions of a point, a stream or a slice; one of them at a time."""
 LIST = ("metric", "other", "side", *CHOSEN)
-"""Parameters of the address that choose the list of questions on the page Compare."""
 ANCHOR = "pair-questions"
-"""Id of the element at the head of the list."""
 OPEN = "open-case"
 """Session state: the question whose case is to be opened, and the side of the list that it was clicked in."""
 

@@ -21,7 +21,6 @@ from ragviz.ui import address, cache, passages, wording
 from ragviz.ui.kit import figure, notices
 
 LISTED = 8
-"""Questions about a chunk that are listed."""
 
 
 def draw(corpus: Corpus, question_set: QuestionSet, index: IndexInfo | None, newest: Sequence[Run]) -> None:

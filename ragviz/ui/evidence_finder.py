@@ -20,7 +20,6 @@ from ragviz.ui import address, cache, passages, wording
 from ragviz.ui.kit import acting, heading, notices, table
 
 FOUND = {"exact": "exact", "near": "near", "ambiguous": "ambiguous", "none": "not found"}
-"""What was found → its name on the page."""
 _HEAD = "rv-evidence-question"
 _DECISIONS = "evidence-decisions"  # session state: how many; after each, the next question is brought into view
 _LOOKED_UP = "looked-up"  # session state: what was found for questions, by the state of the documents

@@ -31,7 +31,6 @@ BASELINE = "What the others are compared with: a run that there is, repeated on 
 AT_FIRST: Mapping[str, Sequence[str]] = {"chunk_size": ("100", "200"), "retriever": ("knn", "bm25", "hybrid")}
 """What is chosen at first where there is no index; else the choices of the newest index take the place of the first."""
 BLOCKS = {"index": "Index", "retrieve": "Retrieve", "answer": "Answer"}
-"""Groups of choices → the blocks of the form."""
 
 
 UNITS: Mapping[Quantity, str] = {"tokens": "", "dollars": " (\\$)", "seconds": " (s)", "refusals": " (share)"}

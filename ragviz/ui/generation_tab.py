@@ -19,9 +19,7 @@ from ragviz.ui import address, budget, cache, job_panel, presses, review_tab, wo
 from ragviz.ui.kit import acting, form, heading, notices, table, tiles
 
 DOCUMENTS = 12
-"""Rows of the table of documents that are shown at once."""
 GENERATORS = {"extractive": "Without a model", "model": "A model"}
-"""Generator → its name."""
 EXPLAINED = (
     "Without a model, headings, tables, lists, definitions and sentences with a number or a name are asked for: fewer "
     "questions than wanted rather than many of one template. A model, connected in Settings, writes questions and "

@@ -38,7 +38,6 @@ FOLD = 40
 """Characters around the evidence of the question that is shown, beside the list; the others are folded."""
 UNKNOWN = "press the row to see how to know it"
 ANCHOR = "questions-found"
-"""Id of the element at the head of the questions of a check."""
 
 
 def draw(corpus: Corpus, question_set: QuestionSet, index: IndexInfo | None) -> None:

@@ -139,14 +139,14 @@ def jobs_panel(corpus_id: str) -> None:
     st.fragment(_draw_jobs, run_every=1 if active else 20)(corpus_id)
 
 
-ENDINGS = {"done": "finished"}
-"""Status of a job → what happened to it, where that is another word."""
 MARKS = {"failed": ":red[✗]", "cancelled": ":gray[■]", "interrupted": ":orange[▲]"}
 AGAIN = {"failed": "Try again", "cancelled": "Resume", "interrupted": "Resume"}
 
 
 def _ending(job: Job) -> str:
-    return "paused" if job.status == "cancelled" and KINDS[job.kind].pauses else ENDINGS.get(job.status, job.status)
+    if job.status == "cancelled" and KINDS[job.kind].pauses:
+        return "paused"
+    return "finished" if job.status == "done" else job.status
 
 
 @notices.errors_shown()  # the fragment is also run by itself, not only with the page

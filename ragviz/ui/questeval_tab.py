@@ -19,7 +19,6 @@ from ragviz.ui import address, cache, question_table, wording
 from ragviz.ui.kit import filters, heading, notices, table, tiles
 
 NAME = "RAGQuestEval"
-"""The name of the tab, on the page of a run and of a case."""
 VARIANTS = {"judged": "Questions in words", "extractive": "Key phrases, no model"}
 ANSWERABLE_BY = {
     "both": "both", "reference": "reference only", "answer": "generated answer only", "neither": "neither",
@@ -37,10 +36,9 @@ WHAT_IT_IS = {
 ORDER = ("reference", "both", "answer", "neither")
 """Which texts answer a question, in the order of the table: what the answers miss first."""
 PAGE = 2000
-"""Rows that the table holds at once."""
 F1_COLUMN = table.number(45, "%.2f", help="Token F1 of the two answers; empty unless both texts answer.")
 WIDTHS = {"Answerable by": 98, "RAGQuestEval question": 225, "Answer from the reference": 162, "F1": F1_COLUMN,
-          "Answer from the generated text": 192, "Question": 210, "Document": 150, "#": 35}  # fmt: skip
+          "Answer from the generated text": 192, "Question": 210, "Document": 150}  # fmt: skip
 RECALL = "The share of what the reference states that the answer states too."
 PRECISION = "How well the answers agree where both texts answer: mean token F1 over B."
 REACH = 60
@@ -145,7 +143,7 @@ def _tiles(frame: pd.DataFrame, judgement: Judgement, variant: str) -> None:
         for name in METRICS[variant]:
             if name in judgement.metrics:
                 title = "Recall" if name.endswith("recall") else "Precision"
-                tiles.mean(title, judgement.metrics[name].estimate, explained=ANSWER_METRICS[name].explanation)
+                tiles.mean(ANSWER_METRICS[name], judgement.metrics[name].estimate, title)
         _counts(asked, answerable, both, f1, f"of {wording.counted(frame['id'].nunique(), 'answer')}")
     means = judgement.metrics.get(METRICS[variant][0])
     unasked = f" Answers not counted: {means.without}." if means and means.without else ""
@@ -180,15 +178,14 @@ def _share(part: float, whole: int) -> str:
 def _questions(run: Run, k: int, frame: pd.DataFrame, shown_ids: pd.Series[str], variant: str, key: str) -> None:
     active = question_table.active_filters()
     of_shown = frame[frame["id"].isin(shown_ids)] if active else frame
-    if words := st.query_params.get("asked", "").casefold():
-        of_shown = of_shown[of_shown["searched"].str.contains(words, regex=False)]
     above = table.row_above("questeval")
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        words = filters.find("asked", "Find in questions and answers", label="Find in RAGQuestEval", width=240)
+        of_shown = of_shown[of_shown["searched"].str.contains(words, regex=False)]
         counts = of_shown["by"].value_counts()
         titles = {"all": f"all {len(of_shown):,}"}
         titles |= {name: f"{ANSWERABLE_BY[name]} {int(counts.get(name, 0)):,}" for name in ORDER}
         by = address.choose_one("Answerable by", titles, "answerable")
-        filters.find("asked", "Find in questions and answers", label="Find in RAGQuestEval", width=240)
     rows = of_shown if by == "all" else of_shown[of_shown["by"] == by]
     count = f"**{len(rows):,} of {wording.counted(len(frame), 'RAGQuestEval question')}**, what is missed first"
     above.markdown(count, width="stretch")
@@ -203,8 +200,7 @@ def _questions(run: Run, k: int, frame: pd.DataFrame, shown_ids: pd.Series[str],
     table.draw(
         table_of(page), "questeval", alt="RAGQuestEval questions, what the answers miss first", above=above,
         file=f"{run.name}-questeval-{variant}", saved=lambda: table_of(rows), turn=f"{variant}-{key}", most=14,
-        columns=WIDTHS,
-        among=list(page["id"]), opened=opened, empty="–",
+        columns=WIDTHS, among=list(page["id"]), opened=opened, empty="–",
     )  # fmt: skip
 
 
@@ -263,22 +259,13 @@ def of_answer(evaluated: EvaluatedAnswer | None, run: Run) -> None:
         tiles.tile("Recall ↑", recall, f"|B|/|A| = {scores.answered}/{scores.answerable}", explained=RECALL)
         tiles.tile("Precision ↑", precision, f"ΣF1/|B| = {f1:.2f}/{scores.answered}", explained=PRECISION)
         _counts(scores.questions, scores.answerable, scores.answered, f1, "from the reference")
-    rows = questeval.rows(evaluated, variants=(variant,))
-    grey = [row.reference_answer is None for row in rows]
+    frame = frame_of(questeval.rows(evaluated, variants=(variant,)))
+    grey = frame["reference"].isna().tolist()
     table.draw(
-        pd.DataFrame(
-            {
-                "#": [row.number for row in rows],
-                "Question": [question_words(row) for row in rows],
-                "Answer from the reference": [row.reference_answer or UNANSWERABLE for row in rows],
-                "Answer from the generated text": [row.generated_answer or UNANSWERABLE for row in rows],
-                "F1": pd.array([row.f1 for row in rows], dtype="Float64"),
-                "Answerable by": [ANSWERABLE_BY[row.answerable_by] for row in rows],
-            }
-        ),
+        table_of(frame).drop(columns=["Question", "Document", "Evidence in", "Id"]),
         "quest",
         alt="Questions of RAGQuestEval",
-        above=wording.counted(len(rows), "question"),
+        above=wording.counted(len(frame), "question"),
         file=f"{run.name}-{evaluated.question.id}-{variant}-questeval",
         columns=WIDTHS,
         most=11,

@@ -85,9 +85,7 @@ BECAME = ("rank", "outcome", "cause", "rescued", "broken", "score")
 PAGE = 1_000
 """Questions on a page of the list: 10,000 are 2 MB for a browser."""
 ANCHOR = "questions-shown"
-"""Id of the element at the head of the list."""
 CASE = "inspect"
-"""Path of the page that shows one question."""
 NOTHING = "nothing"
 """Value of the filter `rescued` for the lost questions that no change rescues."""
 

@@ -20,7 +20,6 @@ from ragviz.ui import address, cache, question_table
 from ragviz.ui.kit import figure, heading, notices, table, tiles
 
 PARTS = 100
-"""Parts of the questions on a page of their table."""
 SHOWN_MISSES = 10
 """Questions whose miss another chunk makes good that are listed."""
 

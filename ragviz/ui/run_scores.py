@@ -46,11 +46,8 @@ def answer_tiles(run: Run, judgement: judgements.Judgement, k: int) -> None:
     names = [name for name in shown_in("tile") if name in judgement.metrics][:4]
     with tiles.row():
         for name in names:
-            metric, scored = ANSWER_METRICS[name], judgement.metrics[name]
-            arrow = "↑" if metric.higher_is_better else "↓"
-            value, note = tiles.estimate_words(scored.estimate)
-            note += "" if scored.estimate.n == scored.total else f" of {scored.total:,}"
-            tiles.tile(f"{metric.title} {arrow}", value, note, explained=metric.explanation)
+            scored = judgement.metrics[name]
+            tiles.mean(ANSWER_METRICS[name], scored.estimate, total=scored.total)
 
 
 def answer_line(run: Run, judgement: judgements.Judgement) -> None:

@@ -28,7 +28,6 @@ CONSTANTS = (0, 1, 2, 5, 10, 20, 40, 60, 80, 100, 200, 500, 1000)
 BUDGETS = (50, 100, 150, 200, 300, 400, 500, 600, 800, 1000, 1500, 2000, 3000, 4000, 6000, 8000, 12000, 16000, 32000)
 NO_BUDGET = "no limit"
 PARAMETERS = ("if-k", "if-constant", "if-threshold", "if-budget")
-"""The choices of this tab in the address, beside those of its curves."""
 TITLES = {"recall": "Recall ↑", "precision": "Precision ↑", "f1": "F1 ↑", "mrr": "MRR ↑", "tokens": "Tokens read ↓"}
 EXPLAINED = {
     "recall": "Share of a question's evidence groups of which an evidence chunk is kept.",

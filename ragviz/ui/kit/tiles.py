@@ -9,6 +9,8 @@ import streamlit as st
 
 from ragviz.core.call import Estimate
 from ragviz.judging.forecast import Forecast
+from ragviz.metrics.answers import AnswerMetric
+from ragviz.metrics.rank_metrics import Metric
 from ragviz.ui import wording
 
 _COUNT = re.compile(r"n = [\d,]+( of [\d,]+)?")
@@ -33,23 +35,14 @@ def tile(label: str, value: str, note: str = "", *, explained: str | None = None
     )
 
 
-def mean(label: str, estimate: Estimate, *, explained: str | None = None, better: str = "↑") -> None:
-    """Draw a mean with its 95 % interval, its n, and an arrow for which direction is better."""
-    value, note = estimate_words(estimate)
-    tile(f"{label} {better}".strip(), value, note, explained=explained)
-
-
-def estimate_words(estimate: Estimate) -> tuple[str, str]:
-    """Return value and note of a mean's tile.
-
-    >>> estimate_words(Estimate(0.8333, 0.741, 0.899, 80))
-    ('0.83', '[0.74, 0.90] · n = 80')
-    >>> estimate_words(Estimate(None, None, None, 0))
-    ('–', 'no question is scored')
-    """
-    if estimate.mean is None:
-        return "–", "no question is scored"
-    return f"{estimate.mean:.2f}", f"{estimate.interval_words()} · n = {estimate.n:,}"
+def mean(metric: Metric[Any] | AnswerMetric, estimate: Estimate, title: str = "", total: int = 0) -> None:
+    """Draw a metric's mean with its 95 % interval, its n of `total`, and an arrow for which direction is better."""
+    arrow = "↑" if metric.higher_is_better else "↓"
+    value, note = "–", "no question is scored"
+    if estimate.mean is not None:
+        of = f" of {total:,}" if total > estimate.n else ""
+        value, note = f"{estimate.mean:.2f}", f"{estimate.interval_words()} · n = {estimate.n:,}{of}"
+    tile(f"{title or metric.title} {arrow}", value, note, explained=metric.explanation)
 
 
 def interval_words(estimate: Estimate) -> str:
