@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import Any
 
 from ragviz.analysis import evaluate, pooled
-from ragviz.analysis.evaluate import document_clusters
 from ragviz.core.configuration import Run
 from ragviz.core.errors import UsageError
 from ragviz.core.question import Question
@@ -191,9 +190,7 @@ def pooled_of(
     judge, verdicts = of_questions(workspace, current, [question for question, _ in retrieved])
     if not verdicts:
         return None
-    clusters = document_clusters([question for question, _ in retrieved])
-    results, seed = [result for _, result in retrieved], current.config.seed
-    return pooled.measure(results, verdicts, k or current.config.k, judge, clusters=clusters, seed=seed)
+    return pooled.measure([result for _, result in retrieved], verdicts, k or current.config.k, judge)
 
 
 def of_questions(
@@ -221,7 +218,7 @@ def of_questions(
     for subject, judge, _, body in rows:
         if judge == chosen:
             bodies.setdefault(sets.get(subject, subject), []).append(body)
-    verdicts = {q.id: pooled.Verdicts(-1) for q in answered}
+    verdicts = {q.id: pooled.Verdicts() for q in answered}
     return names[chosen], verdicts | {i: _verdicts(own) for subject, own in bodies.items() for i in ids[subject]}
 
 
