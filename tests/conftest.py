@@ -30,6 +30,7 @@ from ragviz import workspace as workspaces
 from ragviz.core.settings import Settings
 from ragviz.store.store import open_store, sqlite_url
 from ragviz.workspace import Workspace
+from tests import builders
 from tests.model_server import ModelServer
 
 if TYPE_CHECKING:
@@ -137,7 +138,6 @@ def empty_database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture
 def server() -> Iterator[ModelServer]:
-    """An endpoint of models on loopback."""
     with ModelServer() as server:
         yield server
 
@@ -147,6 +147,13 @@ def workspace(tmp_path: Path) -> Workspace:
     """An empty home with nothing configured, the command line's too; tests that need more have their own fixture."""
     os.environ["RAGVIZ_HOME"] = str(tmp_path / "home")
     return Workspace(Settings(_env_file=None, home=tmp_path / "home"))
+
+
+@pytest.fixture
+def with_models(server: ModelServer, workspace: Workspace) -> Workspace:
+    """The same with a model and an embedder on loopback."""
+    os.environ |= builders.with_models(server)
+    return Workspace(Settings(_env_file=None, home=workspace.settings.home))
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import math
 import random
 import re
 import struct
@@ -22,8 +23,9 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from tests.loopback import Handler, Loopback
 
 FAULTS = ("429", "500", "timeout", "malformed", "empty")
 USELESS = ("malformed", "empty", "cut", "tools")
@@ -33,18 +35,16 @@ DIMS = 64
 
 @dataclass
 class Counts:
-    """Calls that the server received; `answered` counts whole answers only, `most_in_flight` is the peak."""
+    """Calls that the server received; `most_in_flight` is the peak."""
 
     calls: int = 0
-    answered: int = 0
     embedded: int = 0
-    prompt_characters: int = 0
     in_flight: int = 0
     most_in_flight: int = 0
     faults: Counter[str] = field(default_factory=Counter)
 
 
-class ModelServer:
+class ModelServer(Loopback):
     """Serves in a thread while the `with` block lasts; settings may be changed while it runs.
 
     A reply is cut off at the request's `max_tokens`, as a model's is; "cut" and "tools" are faults too.
@@ -54,47 +54,37 @@ class ModelServer:
     `response_format` and answers prose, accepts "base64" and sends numbers. `capacity` is how many calls may be in
     flight before the rest get a 429.
     `most_texts` and `longest` are how many texts an embeddings call may have, and characters one of them, else a 422 or
-    413. `window` is how many tokens prompt and `max_tokens` together may have, else a 400. `words` maps a part of a
-    request ("temperature", "system", "" for any) to the status and the body, as it is, that answer it.
+    413. `words` maps a part of a request ("temperature", "system", "" for any) to the status and the body, as it is,
+    that answer it; the body of a redirect is where it leads.
     """
 
     def __init__(
         self,
         *,
-        port: int = 0,
         latency: float = 0.0,
         fail: float = 0.0,
         faults: tuple[str, ...] = FAULTS,
         retry_after: str = "0.05",
         hang: float = 2.0,
-        refuse: tuple[str, ...] = (),
-        ignore_format: bool = False,
-        capacity: int | None = None,
         key: str | None = None,
-        seed: int = 0,
-        window: int | None = None,
     ) -> None:
-        self.window = window
+        super().__init__(_Handler)
+        self.url += "/v1"
+        self.latency, self.fail, self.faults, self.retry_after, self.hang = latency, fail, faults, retry_after, hang
+        self.key, self.refuse, self.ignore_format, self.capacity = key, set[str](), False, math.inf
         self.most_texts, self.longest = 10**9, 10**9
         self.words: dict[str, tuple[int, str]] = {}
-        self.latency, self.fail, self.faults, self.retry_after, self.hang = latency, fail, faults, retry_after, hang
-        self.refuse, self.ignore_format, self.capacity, self.key = set(refuse), ignore_format, capacity, key
         self.script: deque[str] = deque()
         self.bodies: list[dict[str, Any]] = []
         self.counts = Counts()
         self.billed: list[tuple[str, int, int]] = []  # model, tokens of prompt and reply of each answer that was made
-        self._random, self._lock = random.Random(seed), threading.Lock()
-        self._http = _HTTPServer(("127.0.0.1", port), _Handler)
-        self._http.owner = self
-        self.url = f"http://127.0.0.1:{self._http.server_address[1]}/v1"
+        self._random, self._lock = random.Random(0), threading.Lock()
 
-    def __enter__(self) -> ModelServer:
-        threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True).start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._http.shutdown()
-        self._http.server_close()
+    @property
+    def chats(self) -> list[dict[str, Any]]:
+        """The requests for a chat, without the two small ones that measure how long a call takes."""
+        asked = [body for body in self.bodies if "messages" in body]
+        return [each for each in asked if not re.search("You write greetings|one to sixty", str(each["messages"]))]
 
     def fault(self) -> str:
         """Return the fault of the next call, "ok" for none."""
@@ -112,13 +102,11 @@ class ModelServer:
             counts.calls += 1
             counts.in_flight += 1
             counts.most_in_flight = max(counts.most_in_flight, counts.in_flight)
-            counts.prompt_characters += sum(len(m["content"]) for m in body.get("messages", ()))
-            return self.capacity is None or counts.in_flight <= self.capacity
+            return counts.in_flight <= self.capacity
 
-    def leave(self, *, answered: bool, fault: str) -> None:
+    def leave(self, fault: str) -> None:
         with self._lock:
             self.counts.in_flight -= 1
-            self.counts.answered += answered
             if fault != "ok":
                 self.counts.faults[fault] += 1
 
@@ -136,56 +124,47 @@ class Memory:
         self.items.update(items)
 
 
-class _HTTPServer(ThreadingHTTPServer):
-    daemon_threads = True
-    request_queue_size = 256
-    owner: ModelServer
+class _Handler(Handler):
+    server: ModelServer
 
-
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
-    server: _HTTPServer
-
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        room = self.server.owner.enter(body)
-        fault = self.server.owner.fault() if room else "429"
-        answered = False
+    def handle_request(self) -> None:
+        if self.command == "GET":
+            self.reply(200, {"object": "list", "data": [{"id": "loopback", "object": "model"}]})
+            return
+        body, owner = json.loads(self.rfile.read(int(self.headers["Content-Length"]))), self.server
+        fault = owner.fault() if owner.enter(body) else "429"
         try:
-            words = _words_for(self.server.owner, body)
-            answered = self.send(words[0], words[1].encode(), {}) and False if words else self.answer(body, fault)
+            words = _words_for(owner, body)
+            if words is None:
+                self.answer(body, fault)
+            else:
+                moved = {"Location": words[1]} if 300 <= words[0] < 400 else {}
+                self.send(words[0], words[1].encode(), moved)
+            self.close_connection = self.close_connection or fault == "hang up"
         except (BrokenPipeError, ConnectionResetError):
             pass
         finally:
-            self.server.owner.leave(answered=answered, fault=fault)
+            owner.leave(fault)
 
-    def do_GET(self) -> None:
-        self.reply(200, {"object": "list", "data": [{"id": "loopback", "object": "model"}]})
-
-    def answer(self, body: dict[str, Any], fault: str) -> bool:
-        if self.server.owner.key and self.headers["Authorization"] != f"Bearer {self.server.owner.key}":
+    def answer(self, body: dict[str, Any], fault: str) -> None:
+        if self.server.key and self.headers["Authorization"] != f"Bearer {self.server.key}":
             return self.error(401, f"Incorrect API key provided: {self.headers['Authorization']}")
         if fault == "429":
-            return self.error(429, "Rate limit reached", headers={"Retry-After": self.server.owner.retry_after})
+            return self.error(429, "Rate limit reached", headers={"Retry-After": self.server.retry_after})
         if fault.isdigit():
             return self.error(int(fault), f"The server says {fault} to {self.headers['Authorization']}")
         if fault == "timeout":
-            time.sleep(self.server.owner.hang)
+            time.sleep(self.server.hang)
             self.close_connection = True
-            return False
-        time.sleep(self.server.owner.latency)
+            return None
+        time.sleep(self.server.latency)
         if self.path.endswith("/embeddings"):
             return self.embed(body)
-        refused = _refused(self.server.owner, body)
+        refused = _refused(self.server, body)
         if refused:
             code = "unsupported_parameter" if refused in body else "invalid_request"
             return self.error(400, f"'{refused}' is not supported", param=refused, code=code)
-        prompt, room = sum(len(m["content"]) for m in body["messages"]) // 4, body.get("max_tokens") or 0
-        if self.server.owner.window is not None and prompt + room > self.server.owner.window:
-            excess = f"You requested {room} output tokens and your prompt has {prompt}"
-            return self.error(400, f"This model's maximum context length is {self.server.owner.window}. {excess}.")
-        text = "" if fault == "empty" else _prose(body) if self.server.owner.ignore_format else complete(body)
+        text = "" if fault == "empty" else _prose(body) if self.server.ignore_format else complete(body)
         if fault == "malformed":
             text = text[: len(text) // 2].replace('"', "")
         response = _completion(body, text)
@@ -193,10 +172,10 @@ class _Handler(BaseHTTPRequestHandler):
         if fault == "tools":
             call = {"id": "1", "type": "function", "function": {"name": "answer", "arguments": "{}"}}
             response["choices"][0]["message"] |= {"content": None, "tool_calls": [call]}
-        return self.reply(200, response) and fault == "ok"
+        return self.reply(200, response)
 
-    def embed(self, body: dict[str, Any]) -> bool:
-        texts, owner = body["input"], self.server.owner
+    def embed(self, body: dict[str, Any]) -> None:
+        texts, owner = body["input"], self.server
         if len(texts) > owner.most_texts:
             return self.error(422, f"batch size {len(texts)} > maximum allowed batch size {owner.most_texts}")
         if (most := max(map(len, texts))) > owner.longest:
@@ -206,35 +185,22 @@ class _Handler(BaseHTTPRequestHandler):
             return self.error(400, f"'{encoding}' is no encoding_format", param="encoding_format")
         form = packed if encoding == "base64" and not owner.ignore_format else list
         rows = [{"object": "embedding", "index": i, "embedding": form(vector(t))} for i, t in enumerate(texts)]
-        self.server.owner.counts.embedded += len(rows)
+        self.server.counts.embedded += len(rows)
         tokens = sum(len(text) for text in body["input"]) // 4
         usage = {"prompt_tokens": tokens, "total_tokens": tokens}
         # Out of order on purpose: each row's index is that of its text.
         return self.reply(200, {"object": "list", "model": body["model"], "data": rows[::-1], "usage": usage})
 
-    def error(self, status: int, message: str, headers: dict[str, str] | None = None, **more: str) -> bool:
+    def error(self, status: int, message: str, headers: dict[str, str] | None = None, **more: str) -> None:
         self.reply(status, {"error": {"message": message, "type": "error", **more}}, headers)
-        return False
 
-    def reply(self, status: int, body: Any, headers: dict[str, str] | None = None) -> bool:
+    def reply(self, status: int, body: Any, headers: dict[str, str] | None = None) -> None:
         data = json.dumps(body).encode()
         if status == 200 and isinstance(usage := body.get("usage"), dict) and "prompt_tokens" in usage:
-            self.server.owner.billed.append(
+            self.server.billed.append(
                 (body.get("model", ""), usage["prompt_tokens"], usage.get("completion_tokens", 0))
             )
-        return self.send(status, data, headers or {})
-
-    def send(self, status: int, data: bytes, headers: dict[str, str]) -> bool:
-        self.send_response(status)
-        for name, value in {"Content-Type": "application/json", **headers}.items():
-            self.send_header(name, value)
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-        return status == 200
-
-    def log_message(self, *_: object) -> None:
-        pass
+        self.send(status, data, headers or {})
 
 
 def _refused(server: ModelServer, body: dict[str, Any]) -> str:

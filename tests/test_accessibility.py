@@ -21,10 +21,8 @@ SEVERAL = {"question": "5b78b3206f2abb8d"}  # needs several passages
 VIEWS: dict[str, tuple[str, dict[str, str]]] = {
     **{page: (page, {}) for section in frame.NAVIGATION.values() for page in section},
     "documents-one": ("documents", {"document": "visiting-observers-zh.docx"}),
-    "index-search": ("index", {"query": "How often is the mirror washed?"}),
     "index-new": ("index", {"tab": "New index"}),
     "questions-generate": ("questions", {"tab": "Generate"}),
-    "questions-split": ("questions", {"tab": "Split"}),
     "results-misses": ("results", {"run": "sample-knn", "rank": "miss"}),
     **{
         f"results-{tab}": ("results", RUN | {"tab": tab})
@@ -56,7 +54,6 @@ def page(browser: Browser) -> Iterator[Page]:
 
 
 def objections(page: Page, options: dict[str, Any]) -> list[str]:
-    """Return what axe objects to, and where."""
     result = Axe().run(page, context={"exclude": STREAMLITS_OWN}, options=options)
     return [
         f"{violation['id']}: {node['html'][:200]} ({node['failureSummary']})"

@@ -7,28 +7,14 @@ import signal
 import socket
 import subprocess
 import sys
-import time
-import urllib.request
 from pathlib import Path
 
 import psutil
 import pytest
 
-from tests.test_browser import free_port
+from tests.test_browser import Server, free_port, wait_for_health
 
 pytestmark = [pytest.mark.timeout(180), pytest.mark.model]
-
-
-def wait_for_health(port: int, command: subprocess.Popen[bytes], log: Path) -> None:
-    deadline = time.monotonic() + 90
-    while time.monotonic() < deadline and command.poll() is None:
-        try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=5) as answer:
-                assert answer.read() == b"ok"
-                return
-        except OSError:
-            time.sleep(0.1)
-    raise AssertionError(f"the dashboard did not start: {log.read_text(errors='replace')}")
 
 
 def as_in_a_terminal() -> None:
@@ -55,7 +41,7 @@ def test_a_signal_to_the_command_ends_the_server(tmp_path: Path, sent: signal.Si
         )
     family = [psutil.Process(command.pid)]
     try:
-        wait_for_health(port, command, log)
+        wait_for_health(Server(f"http://127.0.0.1:{port}", tmp_path, log, env), command)
         family += family[0].children(recursive=True)
         command.send_signal(sent)
         command.wait(30)

@@ -5,22 +5,19 @@ import math
 import random
 from collections import Counter
 from itertools import combinations
-from typing import ClassVar
 
-import numpy as np
 import pytest
 
 from ragviz.core.configuration import IndexConfig
-from ragviz.core.document import Span
 from ragviz.core.question import Question
 from ragviz.core.settings import Settings
-from ragviz.documents import corpora
 from ragviz.health import demand, log_clusters
 from ragviz.index import indexing
 from ragviz.questions import asked
 from ragviz.questions.asked import Asked, Log
 from ragviz.questions.formats import input_file
 from ragviz.workspace import Workspace
+from tests.builders import Bags, added, asking
 
 
 def read(text, name="log.txt", keys=()):
@@ -128,26 +125,6 @@ def test_a_text_joins_the_nearest_leader_with_its_numbers_by_a_loop():
     assert {each.text: each.count for each in clusters(log)} == leads
 
 
-class Directions:
-    """An embedder: one direction for each subject that a text names."""
-
-    name = identity = "directions"
-    max_tokens, dims, embedded, seconds = None, 8, 0, 0.0
-    SUBJECTS = ("password", "library", "dog", "parking", "reading room", "code")
-    SAME: ClassVar = {"reading room": "library", "code": "password"}
-
-    def load(self):
-        pass
-
-    def embed(self, given, kind, progress=None):
-        rows = np.zeros((len(given), self.dims), dtype=np.float32)
-        for row, text in enumerate(given):
-            named = [self.SAME.get(s, s) for s in self.SUBJECTS if s in text.lower()]
-            for subject in named or [""]:
-                rows[row, self.SUBJECTS.index(subject) if subject else 7] = 1
-        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
-
-
 # A set and its documents
 
 LIBRARY = "The library opens at ten on Sunday."
@@ -157,37 +134,21 @@ TEXT = f"# Rules\n\n{LIBRARY}\n\n{PASSWORD}\n\nA parking permit costs 20 euros a
 
 @pytest.fixture
 def workspace(tmp_path, monkeypatch):
-    monkeypatch.setattr(Workspace, "embedder", lambda *_: Directions())
+    monkeypatch.setattr(Workspace, "embedder", lambda *_: Bags())
     return Workspace(Settings(home=tmp_path / "home"))
 
 
 @pytest.fixture
 def asked_set(workspace):
     """A set of two questions with evidence, five more, and five unanswerable ones, with an index of BM25."""
-    corpus = workspace.store.corpora.add("rules")
     filler = "".join(f"\n\nThe garden of house {n} has {n} trees and a gate of type {n}." for n in range(3, 8))
-    corpora.add_file(workspace, corpus, "rules.md", (TEXT + filler).encode())
-    info = workspace.store.documents.find(corpus.id, "rules.md")
-    text = workspace.store.documents.get(corpus.id, info.id).text
-
-    def span(words):
-        start = text.index(words)
-        return ((Span(info.id, start, start + len(words), words),),)
-
-    questions = [
-        Question("pass", "How do I reset my password?", "On the account page.", span(PASSWORD), "hand", "accepted"),
-        Question("lib", "When does the library open on Sunday?", "At ten.", span(LIBRARY), "hand", "accepted"),
-    ]
-    questions += [
-        Question(
-            f"g{n}", f"How many trees has the garden of house {n}?", f"{n}", span(f"house {n} has {n} trees"), "hand"
-        )
-        for n in range(3, 8)
-    ]
+    corpus = added(workspace, "rules", {"rules.md": TEXT + filler})
+    rows = [(PASSWORD, "How do I reset my password?"), (LIBRARY, "When does the library open on Sunday?")]
+    rows += [(f"house {n} has {n} trees", f"How many trees has the garden of house {n}?") for n in range(3, 8)]
+    question_set = asking(workspace, corpus, [("rules.md", *row, "The answer.") for row in rows], "s")
     unknown = ["zebra", "unicorn", "submarine", "volcano", "telescope"]
-    questions += [Question(f"u{n}", f"Who paints the {word} blue?", "", (), "hand") for n, word in enumerate(unknown)]
-    question_set = workspace.store.sets.add(corpus.id, "s")
-    workspace.store.questions.put(question_set.id, questions)
+    unanswerable = [Question(word, f"Who paints the {word} blue?", "", (), "hand") for word in unknown]
+    workspace.store.questions.put(question_set.id, unanswerable)
     indexing.build_index(workspace, corpus, "terms", IndexConfig(chunk_size=30, embedder=""))
     return question_set
 
@@ -203,7 +164,7 @@ def examined(workspace, question_set, log=LOGGED, index="terms"):
 def test_a_log_is_set_against_the_set(workspace, asked_set):
     read_demand = examined(workspace, asked_set)
     assert {each.text: each.question for each in read_demand.clusters if each.question} == {
-        "How do I reset my password?": "pass", "When does the library open on Sunday?": "lib",
+        "How do I reset my password?": "q0", "When does the library open on Sunday?": "q1",
     }  # fmt: skip
     assert [(each.text, each.count) for each in read_demand.unasked][:3] == [
         ("What does a parking permit cost a month?", 12), ("Can I bring my dog?", 8),
@@ -221,9 +182,6 @@ def test_one_press_adds_what_the_set_lacks(workspace, asked_set):
     assert demand.add(workspace, asked_set, wanted) == []
     assert {each.text for each in demand.stored(workspace, asked_set).unasked}.isdisjoint(wanted)
     assert workspace.store.versions.all(asked_set.id)[0].action == "added from what people ask"
-
-
-# The command line
 
 
 def test_the_command_reads_a_log_and_shows_it(workspace, asked_set, command_line, monkeypatch, tmp_path):

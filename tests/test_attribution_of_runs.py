@@ -3,32 +3,22 @@
 import json
 
 from ragviz.core.configuration import IndexConfig, RunConfig
-from ragviz.core.document import Span
-from ragviz.core.question import Question
 from ragviz.documents import corpora
 from ragviz.index import indexing
 from ragviz.questions import staleness
 from ragviz.report import run_report
 from ragviz.runs import judgements, running
+from tests.builders import added, asking
+from tests.test_formats_in import lines
+from tests.test_ingest import zipped
 
 RULES = [f"Rule {n} of the {name} office holds on day {n}." for n, name in enumerate(["north", "south", "east"], 20)]
 
 
 def test_a_run_on_an_index_behind_its_documents_says_so(workspace, command_line, monkeypatch):
     store = workspace.store
-    corpus = store.corpora.ensure("rules")
-    for name in ("one.md", "two.md"):
-        corpora.add_file(workspace, corpus, name, "\n\n".join(RULES).encode())
-    document = store.documents.get(corpus.id, store.documents.find(corpus.id, "one.md").id)
-    question_set = store.sets.add(corpus.id, "asked")
-    places = [
-        Span(document.id, document.text.index(rule), document.text.index(rule) + len(rule), rule) for rule in RULES
-    ]
-    store.questions.put(
-        question_set.id,
-        [Question(f"q{n}-{m}", rule, "day", ((place,),), "hand", status="accepted")
-         for n, (rule, place) in enumerate(zip(RULES, places, strict=True)) for m in range(2)],
-    )  # fmt: skip
+    corpus = added(workspace, "rules", dict.fromkeys(("one.md", "two.md"), "\n\n".join(RULES)))
+    question_set = asking(workspace, corpus, [("one.md", rule, rule, "day") for rule in RULES for _ in range(2)])
     config = IndexConfig(embedder="", chunk_size=30, chunker="sentences")
     indexing.build_index(workspace, corpus, "index", config)
     with staleness.refreshing(store, corpus):
@@ -41,7 +31,7 @@ def test_a_run_on_an_index_behind_its_documents_says_so(workspace, command_line,
     said = " ".join(err.split())
     assert "Not in the index: 6 questions. The index was behind its documents when the run was made" in said
     assert "parsed" not in out + err
-    question = json.loads(command_line("inspect", "behind", "q0-0", "--json")[1])
+    question = json.loads(command_line("inspect", "behind", "q0", "--json")[1])
     assert question["cause"] == "not_indexed"
     page = run_report.report(workspace, behind).decode()
     assert "an index that is behind its documents" in page
@@ -59,14 +49,11 @@ def test_a_judged_document_is_not_lost_by_chunking(workspace, command_line, monk
         {"_id": f"d{n}", "title": f"Office {name}", "text": f"The {name} office opens at {n}. {filler}"}
         for n, name in enumerate(["northern", "southern", "eastern", "western", "upper", "lower"], 7)
     ]
-    folder = tmp_path / "beir"
-    (folder / "qrels").mkdir(parents=True)
-    (folder / "corpus.jsonl").write_text("\n".join(map(json.dumps, entries)))
     queries = [{"_id": f"q{e['_id']}", "text": e["text"].partition(".")[0]} for e in entries]
-    (folder / "queries.jsonl").write_text("\n".join(map(json.dumps, queries)))
     rows = ["query-id\tcorpus-id\tscore", *(f"q{e['_id']}\t{e['_id']}\t1" for e in entries)]
-    (folder / "qrels" / "test.tsv").write_text("\n".join(rows) + "\n")
-    code, _, err = command_line("questions", "import", "beir", folder, "--name", "judged", "--format", "beir")
+    members = {"corpus.jsonl": lines(entries), "queries.jsonl": lines(queries), "qrels/test.tsv": "\n".join(rows)}
+    (tmp_path / "beir.zip").write_bytes(zipped(members))
+    code, _, err = command_line("questions", "import", "beir", tmp_path / "beir.zip", "--name", "judged")
     assert code == 0, err
     store = workspace.store
     corpus, question_set = store.corpora.get("beir"), store.sets.get("judged")

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import inspect
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import datetime
@@ -24,7 +21,7 @@ from ragviz.core.settings import Settings
 from ragviz.jobs import queue
 from ragviz.service import audit_verbs, corpus_verbs, index_verbs, job_verbs, question_verbs, run_verbs, settings_verbs
 from ragviz.workspace import Workspace
-from tests.conftest import ROOT
+from tests.builders import ragviz
 from tests.model_server import ModelServer
 from tests.test_access import READS, VERBS
 
@@ -105,7 +102,12 @@ def test_what_was_done_and_paid_is_told_without_texts_and_keys(tmp_path, monkeyp
         question_set = question_verbs.open_set(workspace, corpus, "q")
         question = Question("q1", "When was the pump replaced?", "In 1999.", (), "hand")
         question_verbs.add(workspace, question_set, question)
-        config = {"retriever": "bm25", "answerer": "model", "instructions": "Answer like a pump."}
+        config = {
+            "retriever": "bm25",
+            "answerer": "model",
+            "instructions": "Answer like a pump.",
+            "metrics": ("faithfulness",),
+        }
         config = run_verbs.configured(workspace, store.indexes.get("i"), question_set, config)
         ran = job_verbs.perform(workspace, run_verbs.make(workspace, "r", config, 5.0))
         run = store.runs.get("r")
@@ -142,9 +144,6 @@ def test_what_was_done_and_paid_is_told_without_texts_and_keys(tmp_path, monkeyp
 
 
 def audit(home: Path, *options: str) -> list[Mapping[str, Any]]:
-    """What `ragviz audit` prints."""
-    env = os.environ | {"RAGVIZ_HOME": str(home), "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-m", "ragviz", "audit", *options]
-    done = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
-    assert done.stderr == ""
+    done = ragviz(home, "audit", *options)
+    assert (done.returncode, done.stderr) == (0, "")
     return [json.loads(line) for line in done.stdout.splitlines()]

@@ -27,9 +27,6 @@ def document(text, language="en", name="d.md"):
     return Document("d" * 16, name, text, (), language, "text/markdown", "", 0)
 
 
-# Evidence
-
-
 @pytest.mark.parametrize(
     ("text", "words"),
     [(PUMPS, "It moves 40 litres a minute."), (VALVES, "检修周期为三十天。"), (PUMPS, "🛠️"), (VALVES, "😀")],
@@ -78,9 +75,6 @@ def test_every_place_of_a_quote_is_in_the_text(quote, text):
         assert quotes.places(quote, text)[0][0] == text.index(quote.strip())
 
 
-# Questions
-
-
 @pytest.fixture
 def workspace(tmp_path, monkeypatch) -> Workspace:
     monkeypatch.setenv("RAGVIZ_HOME", str(tmp_path / "home"))
@@ -113,9 +107,6 @@ def test_a_question_is_saved_only_over_the_version_that_was_shown(workspace):
         authoring.save(store, question_set, first, shown)
 
 
-# The command line
-
-
 @pytest.fixture
 def ragviz(workspace, command_line):
     def call(*words: object) -> tuple[int, str, str]:
@@ -127,19 +118,10 @@ def ragviz(workspace, command_line):
 
 def test_a_question_is_added_with_quotes_and_with_alternatives(ragviz, workspace):
     add = ("questions", "add", "q", "--corpus", "notes", "--json", "--question")
-    code, out, err = ragviz(
-        *(*add, "Which pump feeds the tank, and who looks after the valves?", "--answer", "the south pump; 王芳"),
-        *(
-            "--quote",
-            "feeds the upper tank",
-            "--document",
-            "pumps.md",
-            "--quote",
-            "负责人是王芳",
-            "--document",
-            "阀门.txt",
-        ),
-    )
+    asked = ("Which pump feeds the tank, and who looks after the valves?", "--answer", "the south pump; 王芳")
+    first = ("--quote", "feeds the upper tank", "--document", "pumps.md")
+    second = ("--quote", "负责人是王芳", "--document", "阀门.txt")
+    code, out, err = ragviz(*add, *asked, *first, *second)
     assert code == 0, err
     assert json.loads(out)["kind"] == "multi"
     [question] = stored_questions(workspace)

@@ -9,7 +9,6 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-import time
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -29,7 +28,7 @@ from ragviz.service import upkeep_verbs
 from ragviz.store import schema
 from ragviz.upkeep import archive, backup, restore
 from ragviz.workspace import Workspace
-from tests.conftest import ROOT
+from tests.builders import ROOT, added, ragviz, wait_until
 
 SAMPLE = "Sample: Tarrow Ridge Observatory"
 SHOWN = (
@@ -48,15 +47,9 @@ def opened(home: Path, url: str | None = None) -> Workspace:
 
 
 def shown(home: Path, url: str | None = None) -> list[str]:
-    environment = {name: value for name, value in os.environ.items() if name != "RAGVIZ_DATABASE_URL"}
-    environment |= {"RAGVIZ_HOME": str(home), "PYTHONPATH": str(ROOT)} | ({"RAGVIZ_DATABASE_URL": url} if url else {})
-    printed = []
-    for words in SHOWN:
-        command = [sys.executable, "-m", "ragviz", *words, "--json"]
-        printed.append(
-            subprocess.run(command, env=environment, cwd=home, capture_output=True, check=True).stdout.decode()
-        )
-    return printed
+    done = [ragviz(home, *words, "--json", **({"RAGVIZ_DATABASE_URL": url} if url else {})) for words in SHOWN]
+    assert [each.stderr for each in done if each.returncode] == []
+    return [each.stdout for each in done]
 
 
 _WRITER = """
@@ -97,13 +90,9 @@ def writing(workspace: Workspace, url: str | None = None) -> Iterator[None]:
 
 def busy_home(home: Path, url: str | None = None) -> Workspace:
     """A home with a corpus to be indexed without a model."""
-    from ragviz.documents import corpora
-
     workspace = opened(home, url)
-    corpus = workspace.store.corpora.add("busy")
     text = " ".join(f"Lamp {number} was lit in {1800 + number}." for number in range(400))
-    for part in range(5):
-        corpora.add_file(workspace, corpus, f"{part}.txt", f"{part}. {text}".encode())
+    corpus = added(workspace, "busy", {f"{part}.txt": f"{part}. {text}" for part in range(5)})
     indexing.build_index(workspace, corpus, "rebuilt", IndexConfig(embedder="", chunk_size=19, overlap=0))
     return workspace
 
@@ -116,10 +105,7 @@ def test_each_backup_of_an_index_that_is_rebuilt_meanwhile_fits_its_database(tmp
             built = workspace.store.indexes.get("rebuilt").config
             contents = upkeep_verbs.back_up(workspace, tmp_path / f"{number}.zip")
             assert contents.kept == ["rebuilt"]
-            deadline = time.monotonic() + 60
-            while workspace.store.indexes.get("rebuilt").config == built:
-                assert time.monotonic() < deadline
-                time.sleep(0.01)
+            wait_until(lambda built=built: workspace.store.indexes.get("rebuilt").config != built)
     for number in range(6):
         other = opened(tmp_path / f"other-{number}")
         upkeep_verbs.bring_back(other, tmp_path / f"{number}.zip")
@@ -173,13 +159,8 @@ def test_the_sample_comes_back_at_another_path_to_the_last_digit(tmp_path, loade
     upkeep_verbs.bring_back(other, tmp_path / "kept.zip")
     assert shown(other.settings.home) == before
     brought = other.store.jobs.get(job.id)
-    assert (brought.status, brought.home, brought.folder, brought.host, brought.pid) == (
-        "interrupted",
-        "",
-        "",
-        "",
-        None,
-    )
+    assert (brought.status, brought.pid) == ("interrupted", None)
+    assert brought.home == brought.folder == brought.host == ""
     [[_, path]] = brought.arguments["files"]
     assert Path(path).read_text() == "It waits to be read."
     assert brought.arguments["note"] == f"{home}-2", "another folder, whose name begins alike"
@@ -189,7 +170,6 @@ def test_the_sample_comes_back_at_another_path_to_the_last_digit(tmp_path, loade
 
 
 def small(tmp_path: Path) -> tuple[Workspace, Path]:
-    """A home with a corpus, and its backup."""
     workspace = opened(tmp_path / "home")
     workspace.store.corpora.add("notes")
     (workspace.settings.home / "logs").mkdir(exist_ok=True)
@@ -248,7 +228,6 @@ def with_list(**changes: object) -> Callable[[dict[str, bytes]], None]:
 
 
 def outside(files: dict[str, bytes]) -> None:
-    """A file outside the home, with its size and checksum."""
     listed = json.loads(files[archive.LIST])
     listed["files"]["logs/../../evil"] = listed["files"].pop("logs/job-1.log")
     files["logs/../../evil"] = files.pop("logs/job-1.log")
@@ -268,26 +247,18 @@ def with_trigger(files: dict[str, bytes]) -> None:
     files[archive.LIST] = json.dumps(listed).encode()
 
 
-def other_content(files: dict[str, bytes]) -> None:
-    files["logs/job-1.log"] = b"fake " * 5_000
-
-
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
         (lambda files: files.pop("backup.json"), "is no backup of ragviz"),
-        (lambda files: files.pop("ragviz.db"), "its files are not those of its backup.json"),
         (lambda files: files.update({"logs/more.log": b"x"}), "its files are not those of its backup.json"),
-        (lambda files: files.update({"backup.json": b"[1]"}), "backup.json cannot be read"),
         (outside, r"it names the file 'logs/../../evil', which no home has"),
         (lambda files: files.update({"/etc/evil": b"x"}), "it names the file '/etc/evil'"),
-        (other_content, "logs/job-1.log is not as it was written"),
+        (lambda files: files.update({"logs/job-1.log": b"fake " * 5_000}), "logs/job-1.log is not as it was written"),
         (with_list(format=2), "was written by ragviz .*, a newer version: upgrade ragviz"),
         (with_list(revision="99"), "a newer version: upgrade ragviz"),
-        (with_list(files={"ragviz.db": 1}), "backup.json cannot be read"),
         (with_list(version={}, engine=[]), "backup.json cannot be read: version"),
         (with_list(format=float("inf")), "backup.json cannot be read"),
-        (with_list(created=1e300), "backup.json cannot be read: created"),
         (with_list(version="9\x1b[2J\n", revision="99"), r"by ragviz 9\\x1b\[2J\\n, a newer"),
         (lambda files: files.update({"backup.json": b"[" * 100_000}), "backup.json cannot be read"),
         (lambda files: files.update({"backup.json": b" " * (archive.LIST_LIMIT + 1)}), "is longer than 64 MB"),

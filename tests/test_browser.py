@@ -52,15 +52,12 @@ NOTES = {"阀门.txt": "北阀门于2021年更换。检修周期为三十天。�
 
 @dataclass(frozen=True)
 class Server:
-    """The app, started for this module."""
-
     url: str
     home: Path
     log: Path
     env: dict[str, str]
 
     def address(self, page: str, **params: str) -> str:
-        """Link that opens a page, as it would be pasted."""
         path = "" if page == "home" else page
         return f"{self.url}/{path}" + (f"?{urlencode(params)}" if params else "")
 
@@ -71,7 +68,6 @@ class Server:
         return json.loads(done.stdout)
 
     def process(self, *words: str, **env: str) -> subprocess.CompletedProcess[str]:
-        """Another process at work on the same home."""
         command = [sys.executable, "-m", "ragviz", *words]
         return subprocess.run(command, cwd=ROOT, env=self.env | env, capture_output=True, text=True, check=False)
 
@@ -191,9 +187,6 @@ def measured(server: Server) -> dict[str, Any]:
     return server.ragviz("results", "sample-knn")
 
 
-# What the tests do with a page
-
-
 def drawn(page: Page) -> None:
     """Wait until the script behind the page is through, and the page has settled; nothing may have gone wrong."""
     expect(page.get_by_test_id("stMain").locator("h1, p").first).to_be_visible()
@@ -256,7 +249,6 @@ def settled(page: Page) -> None:
 
 
 def param(page: Page, name: str) -> str | None:
-    """A parameter of the page's address."""
     return next(iter(parse_qs(urlsplit(page.url).query).get(name, [])), None)
 
 
@@ -324,9 +316,6 @@ def cell(table: Locator, column: str, row: int) -> str:
     place = head.get_attribute("aria-colindex")
     there = table.locator(f"tr[aria-rowindex='{row + 2}'] td[aria-colindex='{place}']")
     return steady(table.page, there.text_content) or ""
-
-
-# The story
 
 
 def test_the_sample_is_loaded_while_the_visitor_looks_elsewhere(server, page):
@@ -499,7 +488,6 @@ def test_files_are_uploaded_and_every_one_is_answered(server, page, measured):
 
 
 def choose(page: Page, label: str, option: str) -> None:
-    """Choose an option of a select box."""
     page.get_by_role("combobox", name=label).click()
     page.get_by_role("option", name=option, exact=True).click()
     drawn(page)

@@ -4,24 +4,20 @@ import csv
 import io
 import json
 
-import pytest
-
 from ragviz.analysis.evaluate import summarise
-from ragviz.core.document import Chunk, Document, Span
+from ragviz.core.document import Chunk, Span
 from ragviz.core.question import Question
 from ragviz.core.ranking import Ranking, Retrieved
 from ragviz.core.recording import Recording
 from ragviz.core.score import Score
 from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.runs.cases import FILES, cases
+from tests.builders import document
 
 DESK = "The desk lends maps for 21 days. Fines are one euro a day. Maps are red."
 GARAGE = "雪链放在车库里。钥匙挂在厨房。"
 TEXTS = {"rules/desk.md": DESK, "garage.txt": GARAGE}
-DOCUMENTS = {
-    name: Document(Document.make_id(name, text), name, text, (), "en", "text/plain", "h", len(text))
-    for name, text in TEXTS.items()
-}
+DOCUMENTS = {name: document(name, text) for name, text in TEXTS.items()}
 NAMES = {d.id: d.name for d in DOCUMENTS.values()}
 DESK_ID, GARAGE_ID = (d.id for d in DOCUMENTS.values())
 
@@ -83,41 +79,20 @@ def table(data):
     return list(csv.DictReader(io.StringIO(data.decode("utf-8-sig"))))
 
 
-@pytest.fixture
-def run_cases():
+def test_one_file_holds_every_question_answer_rank_hit_and_score_with_reasons():
     summary = summarise(RESULTS, QUESTIONS, k=2, depth=3)
     held = {"chunks": CHUNKS, "evaluated": EVALUATED, "scores": SCORES, "causes": CAUSES, "judged": {}}
-    return cases(summary, QUESTIONS, RESULTS, NAMES, **held)
-
-
-@pytest.fixture
-def written(run_cases):
-    return {name: write(run_cases, NAMES, "") for name, write in FILES.items()}
-
-
-def test_one_file_holds_every_question_answer_rank_hit_and_score_with_reasons(written):
+    found = cases(summary, QUESTIONS, RESULTS, NAMES, **held)
+    written = {name: write(found, NAMES, "") for name, write in FILES.items()}
     one, several, nothing = table(written["results.csv"])
     assert (one["question_id"], one["question"], one["kind"]) == ("q1", "How long?", "single")
     assert (one["type"], one["style"], nothing["type"], nothing["style"]) == ("number", "", "", "keywords")
     assert (one["reference_answer"], one["answer"], one["answer_status"]) == ("21 days", "21 days [2]", "answered")
     assert (one["document"], one["cause"], one["rank"]) == ("rules/desk.md", "fine", "2")
+    common = {"supports_reference": None, "document": "rules/desk.md"}
     assert json.loads(one["hits"]) == [
-        {
-            "rank": 1,
-            "score": 0.5,
-            "gold": False,
-            "supports_reference": None,
-            "document": "rules/desk.md",
-            "chunk_id": FINES.id,
-        },
-        {
-            "rank": 2,
-            "score": -0.25,
-            "gold": True,
-            "supports_reference": None,
-            "document": "rules/desk.md",
-            "chunk_id": LENT.id,
-        },
+        common | {"rank": 1, "score": 0.5, "gold": False, "chunk_id": FINES.id},
+        common | {"rank": 2, "score": -0.25, "gold": True, "chunk_id": LENT.id},
     ]
     assert (float(one["recall@2"]), float(one["mrr"])) == (1.0, 0.5)
     assert (float(one["completeness"]), one["completeness_reason"]) == (0.5, "")

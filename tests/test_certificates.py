@@ -3,10 +3,7 @@
 import datetime
 import ipaddress
 import json
-import ssl
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -21,6 +18,7 @@ from ragviz.core.settings import Settings
 from ragviz.models.chat import ModelClient
 from ragviz.models.requests import Ledger, Request, Spending
 from tests import model_server
+from tests.loopback import Handler, Loopback, Reply
 
 
 def self_signed(folder: Path, address: str, *, days: int = 1) -> Path:
@@ -38,43 +36,13 @@ def self_signed(folder: Path, address: str, *, days: int = 1) -> Path:
     return file
 
 
-class Handler(BaseHTTPRequestHandler):
+class Both(Loopback):
     """A model endpoint and an Elasticsearch in one."""
 
-    def answer(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers.get("content-length", 0))) or b"{}")
-        text = (
-            model_server._completion(body, "Hello.") if body else {"version": {"number": "8.15.0"}, "status": "green"}
-        )
-        data = json.dumps(text).encode()
-        self.send_response(200)
-        for name, value in {"content-type": "application/json", "x-elastic-product": "Elasticsearch"}.items():
-            self.send_header(name, value)
-        self.send_header("content-length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
-    do_GET = do_POST = answer  # noqa: N815
-
-    def log_message(self, *args: object) -> None:
-        pass
-
-
-class Quiet(ThreadingHTTPServer):
-    def handle_error(self, *_: object) -> None:
-        """A handshake that the client ends."""
-
-
-def serving(file: Path | None) -> Iterator[str]:
-    server = Quiet(("127.0.0.1", 0), Handler)
-    if file is not None:
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(file)
-        server.socket = context.wrap_socket(server.socket, server_side=True)
-    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-    yield f"https://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    server.server_close()
+    def answer(self, request: Handler, body: bytes) -> Reply:
+        told = {"version": {"number": "8.15.0"}, "status": "green"}
+        told = model_server._completion(json.loads(body), "Hello.") if body else told
+        return 200, json.dumps(told).encode(), {"x-elastic-product": "Elasticsearch"}
 
 
 @pytest.fixture
@@ -84,7 +52,8 @@ def own(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def url(own: Path) -> Iterator[str]:
-    yield from serving(own)
+    with Both(certificate=own) as server:
+        yield server.url
 
 
 def at(url: str, file: Path | None) -> Settings:
@@ -118,7 +87,8 @@ def test_a_certificate_of_ones_own_is_trusted_where_a_file_says_so(
 def test_a_certificate_that_is_not_trusted_is_told_at_once(address: str, days: int, why: str, tmp_path: Path) -> None:
     file = self_signed(tmp_path, address, days=days)
     trusted, ledger = None if (address, days) == ("127.0.0.1", 1) else file, Ledger()
-    for url in serving(file):
+    with Both(certificate=file) as server:
+        url = server.url
         client = ModelClient(f"{url}/v1", None, "m", ca_file=trusted, prices={"m": (9.0, 9.0)}, backoff=60)
         request = Request([{"role": "user", "content": "x"}], max_tokens=9, spending=(spending := Spending(ledger, 1)))
         with pytest.raises(ModelError, match=rf"has a certificate that is not trusted.*{why}") as failed:
@@ -131,7 +101,8 @@ def test_a_certificate_that_is_not_trusted_is_told_at_once(address: str, days: i
 
 
 def test_a_server_without_tls_and_a_file_without_certificates(tmp_path: Path) -> None:
-    for url in serving(None):
+    with Both() as server:
+        url = server.url.replace("http:", "https:")
         with pytest.raises(ModelError, match=r"does not speak TLS\. Begin OPENAI_BASE_URL with http://"):
             ask_both(url)
         with pytest.raises(SearchError, match=r"does not speak TLS\. Begin ELASTICSEARCH_URL with http://"):

@@ -41,7 +41,6 @@ BAD_CLAIMS = [
     (*EN, ["yes"], "single letters or words"),
     (*EN, ["哈洛在1998年更换了水泵。"], "another language"),
     (*EN, ["Dogs stay outside on Sundays.", "Cats may come in."], "does not make"),
-    (*EN, ["The statement is a fact."], "does not make"),
     (*EN, ["Harlow swapped it out in 1998."] * 5, "repeat an earlier one"),
     (*EN, ["The full sentence, in the language of the text."], "copied from the schema"),
     (*EN, ["One fact of the text as a full sentence of its own."], "copied from the schema"),
@@ -50,7 +49,6 @@ BAD_CLAIMS = [
     (*ZH, ["The north valve was replaced in 2021.", "Wang Fang was in charge."], "another language"),
     (*ZH, ["狗不许进入餐厅。"], "does not make"),
     ("When was the pump replaced?", "1998", [], "without a claim"),
-    ("哪一年更换的？", "2021年", [], "without a claim"),
 ]
 
 

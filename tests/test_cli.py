@@ -36,8 +36,6 @@ def notes(tmp_path):
     ("words", "code", "sentence"),
     [
         (["corpus", "show", "nope"], 2, "There is no corpus called 'nope'. There is: none yet."),
-        (["index", "build", "nope", "--name", "i"], 2, "no corpus called 'nope'"),
-        (["index", "search", "nope", "x"], 2, "no index called 'nope'"),
         (["results", "nope"], 2, "no run called 'nope'"),
         (["corpus", "add", "notes", "absent.txt"], 2, "no file or folder absent.txt"),
         (["jobs", "--cancel", "nope"], 2, "no job 'nope'"),
@@ -62,13 +60,7 @@ def test_bad_usage_is_a_sentence_and_exit_2(ragviz, words, code, sentence):
             "(its port is no number from 1 to 65535): write",
         ),
         ("RAGVIZ_DATABASE_URL", "foo://me:hunter2@h/x", "(there is no driver for 'foo' here): write it like"),
-        (
-            "RAGVIZ_DATABASE_URL",
-            "postgresql+psycopg://me:hunter2@127.0.0.1:99999/x",
-            "(its port is no number from 1 to",
-        ),
         ("RAGVIZ_HOME", "pumps.md", "/pumps.md, which cannot be used as a folder: File exists."),
-        ("RAGVIZ_HOME", "pumps.md/in", "/pumps.md/in, which cannot be used as a folder: Not a directory."),
         ("RAGVIZ_MODEL_TIMEOUT", "soon", "Settings cannot be used: RAGVIZ_MODEL_TIMEOUT"),
     ],
 )
@@ -133,8 +125,6 @@ def test_the_story_end_to_end(ragviz, notes, tmp_path, monkeypatch):
         assert (results["run"], results["n"], results["unanswerable"]) == ("words", 2, 1)
         assert results["metrics"]["hit@3"]["mean"] == 1.0
 
-        at_one = json.loads(ragviz("results", "words", "-k", "1", "--json")[1])
-        assert (at_one["k"], at_one["metrics"]["recall@1"]["n"]) == (1, 2)
         code, out, _ = ragviz("results", "words", "--by", "document", "--metric", "hit@3")
         assert (code, out.split("\n")[0].split()) == (0, ["document", "questions", "not", "in", "top", "50", "hit@3"])
         assert "阀门.txt" in out
@@ -155,12 +145,6 @@ def test_the_story_end_to_end(ragviz, notes, tmp_path, monkeypatch):
         run = ("run", "--index", "small", "--questions", "asked", "--name", "wide", "-k", 4, "--retriever", "bm25")
         code, _, err = ragviz(*run, "--answerer", "extractive", "--metrics", "token_f1,exact_match")
         assert code == 0, err
-        own, first = ragviz("results", "wide")[1], ragviz("results", "wide", "-k", 1)[1]
-        assert "failure attribution at k = 4\n" in own
-        assert "failure attribution at k = 1, retrieval only" in first
-        below = int(first.split(" found at 1 + ")[1].split(" ranked below 1")[0])
-        assert f"Ranked below 1 {below}" in " ".join(first.split())
-        assert json.loads(ragviz("results", "wide", "-k", 1, "--json")[1])["lost"]["below_k"] == below
 
         assert ragviz("runs", "rename", "wide", "基线")[:2] == (0, "Run 'wide' is now '基线'.\n")
         assert json.loads(ragviz("results", "wide", "--json")[1])["run"] == "基线", "by its former name too"
@@ -169,16 +153,7 @@ def test_the_story_end_to_end(ragviz, notes, tmp_path, monkeypatch):
         assert ragviz("runs", "tag", "基线", "v1", "release")[1] == "v1, release\n"
         assert ragviz("runs", "tag", "基线", "--remove", "v1")[1] == "release\n"
         assert "[b]in[/b]" in ragviz("runs", "list")[1]
-        [listed] = json.loads(ragviz("runs", "list", "--tag", "release", "--metrics", "--json")[1])
-        measured = json.loads(ragviz("results", "基线", "--json")[1])["metrics"]
-        for name, estimate in listed["summary"]["estimates"].items():
-            assert estimate.items() <= measured[name].items(), name
-
-        preview = ["index", "preview", "notes", "--embedder", "openai:loopback", "--chunker", "sentences"]
-        cut = json.loads(ragviz(*preview, "--chunk-size", "20", "--document", "阀门.txt", "--json")[1])
-        assert cut["extent"]["chunks"] == cut["previewed"]["chunks"] == built["chunks"]
-        assert "".join(c["text"] for c in cut["cuts"]) == "北阀门于2021年更换。检修周期为三十天。负责人是王芳。"
-        assert f"{built['chunks']} chunks" in ragviz(*preview, "--chunk-size", "20")[1]
+        assert [run["run"] for run in json.loads(ragviz("runs", "list", "--tag", "release", "--json")[1])] == ["基线"]
 
         connections = {
             t["part"]: t for t in json.loads(ragviz("settings", "test", "store", "index", "model", "--json")[1])
@@ -188,19 +163,12 @@ def test_the_story_end_to_end(ragviz, notes, tmp_path, monkeypatch):
         assert connections["store"]["detail"] == "answers; 1 corpus, 2 runs"
 
         assert ragviz("export", "words", tmp_path / "out")[0] == 0
-        out_files = {f.name for f in (tmp_path / "out").iterdir()}
-        named = {"results.csv", "results.jsonl", "metrics.csv", "qa_dataset.csv", "qa_dataset_answers.csv"}
-        assert out_files == named
-        unanswerable = "1 of 3 questions is unanswerable: marked so, or by the answer."
-        read = {"imported": 3, "problems": [], "notes": [unanswerable], "reference_only": 0, "format": "csv"}
-        read |= {"documents": 0, "repaired": 0}
-        dataset = tmp_path / "out" / "qa_dataset.csv"
-        code, out, _ = ragviz("questions", "import", "notes", dataset, "--name", "d", "--json")
-        as_answer = "Column 'ground_truth_answer' was read as the answer."
-        assert json.loads(out) == {"questions": "d"} | read | {"notes": [unanswerable, as_answer]}
         assert ragviz("questions", "export", "asked", tmp_path / "asked.csv")[0] == 0
-        code, out, _ = ragviz("questions", "import", "notes", tmp_path / "asked.csv", "--name", "copy", "--json")
-        assert json.loads(out) == {"questions": "copy"} | read
+        out_files = {f.name for f in (tmp_path / "out").iterdir()}
+        assert out_files == {"results.csv", "results.jsonl", "metrics.csv", "qa_dataset.csv", "qa_dataset_answers.csv"}
+        for file in (tmp_path / "out" / "qa_dataset.csv", tmp_path / "asked.csv"):
+            code, out, _ = ragviz("questions", "import", "notes", file, "--name", file.stem, "--json")
+            assert (code, json.loads(out)["imported"], json.loads(out)["problems"]) == (0, 3, [])
 
     everything = b"".join(path.read_bytes() for path in (tmp_path / "home").rglob("*") if path.is_file())
     assert b"sk-loopback-secret" not in everything

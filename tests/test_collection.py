@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 import weakref
 
+import pytest
+
 from ragviz.ui import cache
 
 
@@ -15,6 +17,7 @@ class Ring:
         self.itself = self
 
 
+@pytest.mark.model
 def test_frozen_objects_are_not_searched_and_frozen_garbage_is_freed_once_much_was_made() -> None:
     gc.unfreeze()
     kept = [[number] for number in range(60_000)]

@@ -3,15 +3,14 @@
 import pytest
 
 from ragviz.core.configuration import IndexConfig, RunConfig
-from ragviz.core.document import Span
 from ragviz.core.job import NewJob
-from ragviz.core.question import Question
 from ragviz.documents import corpora
 from ragviz.health import competition, health_sentences
 from ragviz.index import indexing
 from ragviz.jobs import worker
 from ragviz.questions import staleness
 from ragviz.runs import measurements, running
+from tests.builders import added, asking
 
 TEXTS = {
     "a.md": "Alpha beta stands here.",
@@ -27,48 +26,21 @@ def put(workspace, corpus, name, text, *, replace=False):
         corpora.add_file(workspace, corpus, name, text.encode(), replace=replace)
 
 
-def corpus_of(workspace, texts):
-    corpus = workspace.store.corpora.ensure("corpus")
-    for name, text in texts.items():
-        put(workspace, corpus, name, text)
-    return corpus
-
-
-def asking(workspace, corpus, asked):
-    """A set with a question for each (document, quote): its quote, asked for."""
-    store = workspace.store
-    question_set = store.sets.add(corpus.id, "asked")
-    questions = []
-    for number, (name, quote) in enumerate(asked):
-        document = store.documents.get(corpus.id, store.documents.find(corpus.id, name).id)
-        start = document.text.index(quote)
-        evidence = ((Span(document.id, start, start + len(quote), quote),),)
-        questions.append(Question(f"q{number}", quote, quote, evidence, "hand", status="accepted"))
-    store.questions.put(question_set.id, questions)
-    return question_set
-
-
 @pytest.fixture
 def asked(workspace):
     """Three questions, each found first by BM25 on an index of four documents of one chunk each."""
-    corpus = corpus_of(workspace, TEXTS)
+    corpus = added(workspace, "corpus", TEXTS)
     indexing.build_index(workspace, corpus, "index", PLAIN)
-    question_set = asking(
-        workspace, corpus, [("a.md", "Alpha beta"), ("b.md", "Gamma delta"), ("d.md", "Epsilon zeta")]
-    )
+    quotes = {"a.md": "Alpha beta", "b.md": "Gamma delta", "d.md": "Epsilon zeta"}
+    question_set = asking(workspace, corpus, [(name, quote, quote, quote) for name, quote in quotes.items()])
     config = RunConfig(workspace.store.indexes.get("index").id, question_set.id, "bm25", k=1, depth=10)
     return workspace, corpus, question_set, running.run(workspace, "first", config)
 
 
-def change_documents(workspace, corpus):
-    """Add a document that outranks a.md for its question; replace e.md by one that outranks d.md."""
-    put(workspace, corpus, "new.md", "Alpha beta, alpha beta.")
-    put(workspace, corpus, "e.md", "Epsilon zeta, epsilon zeta.", replace=True)
-
-
 def test_losses_are_counted_by_document_and_those_to_new_chunks_told_from_others(asked):
     workspace, corpus, _, first = asked
-    change_documents(workspace, corpus)
+    put(workspace, corpus, "new.md", "Alpha beta, alpha beta.")  # outranks a.md for its question
+    put(workspace, corpus, "e.md", "Epsilon zeta, epsilon zeta.", replace=True)  # and this one d.md
     results = workspace.store.rankings.all(first.id)
     job = worker.perform_new(workspace, NewJob("again", "Again", corpus.id, {"run": first.id, "name": "second"}))
     assert job.result["run"] == "second"

@@ -62,6 +62,7 @@ exec setpriv --reuid 65534 --regid 65534 --clear-groups --no-new-privs \
 @pytest.mark.skipif(
     os.geteuid() != 0 or not all(map(shutil.which, ("unshare", "setpriv"))), reason="mounts need root and util-linux"
 )
+@pytest.mark.model
 @pytest.mark.timeout(300)
 def test_the_images_command_writes_to_its_volume_alone(tmp_path: Path) -> None:
     home, log, port = tmp_path / "home", tmp_path / "log", free_port()

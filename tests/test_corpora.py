@@ -6,8 +6,6 @@ import socket
 import pytest
 
 from ragviz.core.configuration import IndexConfig
-from ragviz.core.document import Span
-from ragviz.core.question import Question
 from ragviz.documents import corpora, kinds, parsing, text_files
 from ragviz.index import indexing
 
@@ -27,32 +25,6 @@ def test_same_bytes_are_recognised_and_other_bytes_need_replace(workspace, corpu
     assert replacing.status == "replaced"
     [info] = workspace.store.documents.all(corpus.id)
     assert workspace.store.documents.get(corpus.id, info.id).text.endswith("June.")
-
-
-def test_evidence_moves_with_its_words_or_turns_stale(workspace, corpus):
-    text = "The pump was replaced in May. The valve leaks. The pump was replaced in May."
-    corpora.add_file(workspace, corpus, "a.txt", text.encode())
-    [info] = workspace.store.documents.all(corpus.id)
-    leak, pump = "The valve leaks.", "The pump was replaced in May."
-    at, second = text.index(leak), text.rindex(pump)
-    spans = [Span(info.id, at, at + len(leak), leak), Span(info.id, second, second + len(pump), pump)]
-    store = workspace.store
-    question_set = store.sets.add(corpus.id, "set")
-    store.questions.put(
-        question_set.id, [Question(f"q{n}", "?", "!", ((span,),), "hand") for n, span in enumerate(spans)]
-    )
-
-    new_text = "A note. " + text.replace(leak, "")
-    corpora.add_file(workspace, corpus, "a.txt", new_text.encode(), replace=True)
-    [info] = store.documents.all(corpus.id)
-    lost, moved = (question.evidence[0][0] for question in store.questions.all(question_set.id))
-    assert lost.stale
-    assert (moved.document_id, moved.stale) == (info.id, False)
-    assert moved.start == new_text.rindex(pump), "of two places, the one nearest to where it was"
-    assert new_text[moved.start : moved.end] == pump
-
-    corpora.delete_documents(workspace, corpus, [info.id])
-    assert all(question.evidence[0][0].stale for question in store.questions.all(question_set.id))
 
 
 def test_an_index_counts_a_replaced_document_as_changed_only(workspace, corpus):

@@ -6,13 +6,11 @@ import numpy as np
 import pytest
 
 from ragviz.core.configuration import IndexConfig
-from ragviz.core.document import Span
-from ragviz.core.question import Question
-from ragviz.documents import corpora
 from ragviz.health import drill, health_sentences
 from ragviz.index import indexing
 from ragviz.jobs import queue
 from ragviz.stats.clusters import independent_clusters
+from tests.builders import added, asking
 
 N = 40
 PLAIN = IndexConfig(embedder="", chunk_size=200)
@@ -30,20 +28,10 @@ def text_of(number):
 
 def filled(workspace, texts, questions):
     """A corpus of these texts by name, an index by words, and a set of questions made of (document, quote, answer)."""
-    store = workspace.store
-    corpus = store.corpora.ensure("corpus")
-    for name, text in texts.items():
-        corpora.add_file(workspace, corpus, name, text.encode())
+    corpus = added(workspace, "corpus", texts)
     indexing.build_index(workspace, corpus, "index", PLAIN)
-    question_set = store.sets.add(corpus.id, "set")
-    made = []
-    for number, (name, quote, answer) in enumerate(questions):
-        document = store.documents.get(corpus.id, store.documents.find(corpus.id, name).id)
-        start = document.text.index(quote)
-        evidence = ((Span(document.id, start, start + len(quote), quote),),)
-        made.append(Question(f"q{number:02d}", f"{quote}?", answer, evidence, "hand", status="accepted"))
-    store.questions.put(question_set.id, made)
-    return store.sets.get("set"), store.indexes.get("index")
+    rows = [(name, quote, f"{quote}?", answer) for name, quote, answer in questions]
+    return asking(workspace, corpus, rows, "set"), workspace.store.indexes.get("index")
 
 
 @pytest.fixture
@@ -136,21 +124,14 @@ def test_nothing_of_the_persons_is_changed(forty):
     assert store.runs.all() == []
 
 
-def test_the_command_line_and_a_job_keep_the_drill_with_the_set(forty, command_line, monkeypatch):
+def test_the_command_line_keeps_the_drill_with_the_set_as_a_job(forty, command_line):
     workspace, question_set, _ = forty
     words = ("questions", "drill", "set", "--index", "index", "-k", 1, "--repetitions", 2)
-    code, out, err = command_line(*words, "--json")
-    body = json.loads(out)
+    body = json.loads(command_line(*words, "--json")[1])
     fact = drill.stored(workspace, question_set)
-    assert (code, err) == (0, "")
-    assert fact == {name: value for name, value in body.items() if name != "words"}
-    assert body["words"] == health_sentences.drill(fact)
+    assert body == fact | {"words": health_sentences.drill(fact)}
     assert (body["index"], body["retriever"], body["losses"][2]["repetitions"]) == ("index", "bm25", 2)
-    code, out, _ = command_line(*words)
-    assert code == 0
-    assert "called worse" in out
-    assert "nothing" in out
+    assert "called worse" in command_line(*words)[1]
     assert [job.kind for job in queue.listed(workspace)] == ["drill", "drill"]
     code, _, err = command_line("questions", "drill", "set", "--index", "index", "--retriever", "knn")
-    assert code == 2
-    assert "compares vectors" in err
+    assert (code, "compares vectors" in err) == (2, True)

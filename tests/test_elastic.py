@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import secrets
 import signal
@@ -11,7 +12,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -30,6 +30,8 @@ from ragviz.core.document import Chunk
 from ragviz.core.errors import SearchError, UsageError
 from ragviz.core.settings import Settings
 from tests import elastic_front
+from tests.builders import wait_until
+from tests.loopback import Handler, Loopback, Reply
 from tests.test_certificates import self_signed
 
 TOOL = Path(__file__).resolve().parent.parent / "tools" / "elasticsearch" / "run.py"
@@ -38,7 +40,6 @@ NOBODY = "http://127.0.0.1:9"
 
 
 def at(url: str, **more: Any) -> Settings:
-    """Settings of a server."""
     return Settings(_env_file=None, elasticsearch_url=url, **more)
 
 
@@ -120,57 +121,26 @@ def test_what_is_left_over(body: dict[str, Any], left_over: bool):
 # errors, from a server with scripted replies
 
 
-class Answers(ThreadingHTTPServer):
+class Answers(Loopback):
     """Answers the requests in turn with (status, body), the last one for ever; records the requests."""
 
-    def __init__(self, *replies: tuple[int, Any], product: str = "Elasticsearch") -> None:
-        self.replies, self.requests, self.product = list(replies), [], product
-        super().__init__(("127.0.0.1", 0), Answer)
+    def __init__(self, *replies: tuple[int, Any]) -> None:
+        super().__init__()
+        self.replies, self.requests = list(replies), []
 
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_address[1]}"
-
-
-class Answer(BaseHTTPRequestHandler):
-    server: Answers
-
-    def answer(self) -> None:
-        sent = self.rfile.read(int(self.headers.get("content-length", 0)))
-        self.server.requests.append((self.path, sent))
-        status, body = self.server.replies.pop(0) if len(self.server.replies) > 1 else self.server.replies[0]
-        page = isinstance(body, str)
-        data = body.encode() if page else json.dumps(body).encode()
-        self.send_response(status)
-        if status == 302:
-            self.send_header("location", "https://login.example/start?secret=1")
-        if not page:
-            self.send_header("x-elastic-product", self.server.product)
-        self.send_header("content-type", "text/html; charset=utf-8" if page else "application/json")
-        self.send_header("content-length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
-    do_GET = do_POST = do_PUT = do_DELETE = answer  # noqa: N815
-
-    def log_message(self, *args: Any) -> None:
-        pass
+    def answer(self, request: Handler, body: bytes) -> Reply:
+        self.requests.append((request.path, body))
+        status, said = self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
+        headers = {"location": "https://login.example/start?secret=1"} if status == 302 else {}
+        if isinstance(said, str):
+            return status, said.encode(), headers | {"Content-Type": "text/html; charset=utf-8"}
+        return status, json.dumps(said).encode(), headers | {"x-elastic-product": "Elasticsearch"}
 
 
 @pytest.fixture
 def answering() -> Iterator[Callable[..., Answers]]:
-    servers = []
-
-    def start(*replies: tuple[int, Any], product: str = "Elasticsearch") -> Answers:
-        server = Answers(*replies, product=product)
-        servers.append(server)
-        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-        return server
-
-    yield start
-    for server in servers:
-        server.shutdown()
-        server.server_close()
+    with contextlib.ExitStack() as servers:
+        yield lambda *replies: servers.enter_context(Answers(*replies))
 
 
 @pytest.fixture
@@ -265,10 +235,8 @@ def test_recall_of_each_type(elasticsearch_url: str, kind: str, least: float, mo
         client.indices.refresh(index=f"{index.alias}.*")
     writer.publish(3000)
     mapping = client.indices.get_mapping(index=index.alias)
-    deadline = time.monotonic() + 60
-    while client.indices.stats(index=index.alias)["_all"]["primaries"]["segments"]["count"] > 1:
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+    stats = client.indices.stats
+    wait_until(lambda: stats(index=index.alias)["_all"]["primaries"]["segments"]["count"] <= 1)
     exact = np.argsort(-queries @ vectors.T, axis=1)[:, :10]
     rankings = index.knn(queries, 10)
     index.drop()
@@ -433,8 +401,8 @@ def certificate(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def secure_url(elasticsearch_url: str, certificate: Path) -> Iterator[str]:
-    with elastic_front.secured(elasticsearch_url, certificate) as url:
-        yield url
+    with elastic_front.Front(elasticsearch_url, certificate) as front:
+        yield front.url
 
 
 def fingerprint_of(certificate: Path) -> str:
@@ -488,9 +456,6 @@ def test_each_refusal_of_a_secured_server_has_its_own_sentence(secure_url: str, 
     assert f"the password of '{user}' is wrong, or there is no such user" in said
     assert "Xk9" not in said
     assert "begin ELASTICSEARCH_URL with https://" in told(secure_url.replace("https", "http"))
-
-
-# the tool that runs a server
 
 
 @pytest.mark.elasticsearch

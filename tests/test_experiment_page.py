@@ -11,7 +11,6 @@ from tests.test_pages import address, bare, button, show, visit, words  # noqa: 
 
 @pytest.fixture
 def workspace(bare):  # noqa: F811
-    """A home with a corpus of eight documents and a split set of questions."""
     workspace = open_workspace()
     filled(workspace)
     return workspace
@@ -32,11 +31,8 @@ def test_one_click_starts_what_is_chosen_at_first(workspace):
     assert [cell.name for cell in experiment.cells] == [
         f"{size} {retriever}" for size in (100, 200) for retriever in ("knn", "bm25", "hybrid")
     ]
-    assert (experiment.rule.primary, experiment.rule.baseline, experiment.split) == (
-        "recall@3",
-        "100 knn",
-        "validation",
-    )
+    rule = experiment.rule
+    assert (rule.primary, rule.baseline, experiment.split) == ("recall@3", "100 knn", "validation")
     (job,) = workspace.store.jobs.all()
     assert (job.kind, job.arguments) == ("sweep", {"experiment": experiment.id, "budget": None})
     assert address(app)["experiment"] == "experiment-1"

@@ -16,24 +16,25 @@ import pytest
 from ragviz.core.configuration import IndexConfig, RunConfig
 from ragviz.core.errors import UsageError
 from ragviz.core.settings import Settings
-from ragviz.documents import corpora
 from ragviz.experiments import confirming, declaring, findings, grid, sweeping
 from ragviz.index import indexing
 from ragviz.library.project import Project
-from ragviz.questions import exchange, sets
+from ragviz.questions import sets
 from ragviz.runs import comparisons, exports, measurements, overviews, running
 from ragviz.service import experiment_verbs, target_verbs
 from ragviz.workspace import Workspace
+from tests.builders import added, asking
 from tests.model_server import ModelServer
 from tests.system_server import SystemServer
+from tests.test_pages import address, bare, button, show, visit, words  # noqa: F401 - fixtures
 
 TOPICS = ("pump", "valve", "boiler", "filter", "turbine", "sensor", "gearbox", "compressor")
 
 
 def filled(workspace):
     """A corpus of eight documents with three questions about each, split into validation and test."""
-    corpus = workspace.store.corpora.add("plant")
-    lines = []
+    asked = ("When was the {} installed?", "How heavy is the {}?", "How often is the {} inspected?")
+    texts, rows = {}, []
     for number, topic in enumerate(TOPICS):
         facts = [
             f"The {topic} was installed in {1990 + number}.",
@@ -41,19 +42,9 @@ def filled(workspace):
             f"The {topic} is inspected every {number + 2} months by the night shift.",
         ]
         padding = " ".join(f"Note {n} on the {topic} concerns paint and labels." for n in range(20))
-        corpora.add_file(workspace, corpus, f"{topic}.txt", "\n\n".join([facts[0], padding, *facts[1:]]).encode())
-        for fact, question in zip(
-            facts,
-            (
-                f"When was the {topic} installed?",
-                f"How heavy is the {topic}?",
-                f"How often is the {topic} inspected?",
-            ),
-            strict=True,
-        ):
-            lines.append({"question": question, "answer": fact, "document": f"{topic}.txt", "quote": fact})
-    data = "\n".join(map(json.dumps, lines)).encode()
-    exchange.import_data(workspace, corpus, data, "q.jsonl", "asked")
+        texts[f"{topic}.txt"] = "\n\n".join([facts[0], padding, *facts[1:]])
+        rows += [(f"{topic}.txt", fact, text.format(topic), fact) for fact, text in zip(facts, asked, strict=True)]
+    asking(workspace, added(workspace, "plant", texts), rows)
     return sets.split(workspace, workspace.store.sets.get("asked"), "stratified")
 
 
@@ -70,9 +61,6 @@ def declared(workspace, question_set, name="chunks", *, split="validation", rule
     return declaring.declare(workspace, name, question_set, planned, rule, split)
 
 
-# Grids
-
-
 def test_the_product_leaves_out_what_is_impossible_and_has_equal_cells_once(workspace, question_set):
     values = {"embedder": ["none", "all-MiniLM-L6-v2"], "retriever": ["bm25", "hybrid"], "rrf_constant": [10, 60]}
     planned = grid.planned(workspace, question_set, grid.crossed(values), split="validation")
@@ -85,9 +73,6 @@ def test_the_product_leaves_out_what_is_impossible_and_has_equal_cells_once(work
     assert list(planned.left_out) == ["no embedder hybrid RRF 10", "no embedder hybrid RRF 60"]
     assert "an index without an embedder has none" in planned.left_out["no embedder hybrid RRF 10"]
     assert {cell.run.split for cell in planned.cells} == {"validation"}
-
-
-# Declarations
 
 
 def test_a_rule_cannot_be_changed_once_a_result_was_seen(workspace, question_set):
@@ -139,7 +124,7 @@ def _counting(retrieve, asked):
 
 def test_a_sweep_over_k_is_decided_by_each_ones_own_k(workspace, question_set):
     """Its estimates are those of the cells' runs, each at its own k; a rule with a k is of that k for all."""
-    experiment = declared(workspace, question_set, chunk_size=[20], k=[1, 2, 5], rule={"primary": "recall"})
+    experiment = declared(workspace, question_set, split="", chunk_size=[20], k=[1, 2, 5], rule={"primary": "recall"})
     assert experiment.rule.primary == "recall@own"
     sweeping.sweep(workspace, experiment)
     experiment = workspace.store.experiments.find("chunks")

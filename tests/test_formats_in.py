@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ragviz.core.configuration import IndexConfig, RunConfig
-from ragviz.core.document import Chunk, Document, Span
+from ragviz.core.document import Chunk, Span
 from ragviz.core.errors import Cancelled, InputError
 from ragviz.core.question import Question, QuestionStatus, QuestionStyle, QuestionType
 from ragviz.core.settings import Settings
@@ -20,6 +20,7 @@ from ragviz.questions.formats import input_file, set_formats
 from ragviz.questions.formats.located import located
 from ragviz.runs import overviews, running
 from ragviz.workspace import Workspace
+from tests.builders import document, stored
 from tests.test_ingest import zipped
 
 PUBLIC = Path(__file__).resolve().parent.parent.parent / "shared" / "data" / "retrieval"
@@ -75,8 +76,7 @@ def told(workspace, outcome):
 
 def add(workspace, corpus, name, text):
     corpora.add_file(workspace, corpus, name, text.encode())
-    info = workspace.store.documents.find(corpus.id, name)
-    return workspace.store.documents.get(corpus.id, info.id)
+    return stored(workspace, corpus, name)
 
 
 # BEIR
@@ -130,8 +130,14 @@ def test_beir_goes_out_as_it_came_in(workspace, corpus):
     other = workspace.store.corpora.add("again")
     outcome, again = bring(workspace, other, written.data, into="again")
     assert outcome.problems == 0
-    strip = lambda q: (q.text, q.answer, q.kind, q.split, [(s.text, s.grade) for g in q.evidence for s in g])  # noqa: E731
-    assert {i: strip(q) for i, q in again.items()} == {i: strip(q) for i, q in questions.items()}
+    kept, back = (
+        {
+            i: (q.text, q.answer, q.kind, q.split, [(s.text, s.grade) for g in q.evidence for s in g])
+            for i, q in of.items()
+        }
+        for of in (questions, again)
+    )
+    assert kept == back
 
 
 @pytest.mark.parametrize(("name", "expected"), [("clapnq", 0.935), ("xquad_en", 0.963), ("xquad_zh", 0.962)])
@@ -149,8 +155,6 @@ def test_public_beir_folders_have_the_scores_that_others_measured(workspace, nam
     assert summary.metrics["ndcg@10"].mean == pytest.approx(expected, abs=0.006)
     assert (summary.n, summary.unanswerable) == ((300, 300) if name == "clapnq" else (1190, 0))
 
-
-# SQuAD
 
 FERRY = "The ferry leaves at nine. It leaves from pier two."
 PIER = "二号码头在1998年建成，全长三十米。"
@@ -187,9 +191,6 @@ def test_wrong_offsets_of_squad_are_told_and_repaired_where_the_text_stands_once
     assert questions["s2"].evidence[0][0].start == FERRY.index("pier two")
     assert questions["s6"].kind == "unanswerable"
     assert "Plausible answers of 1" in outcome.notes[0]
-
-
-# Ragas
 
 
 def test_a_test_set_of_ragas_is_found_in_the_documents(workspace, corpus):
@@ -288,10 +289,6 @@ def test_passages_named_by_ids_alone_leave_a_question_with_its_reference(workspa
     ]
 
 
-def document(name, text):
-    return Document(Document.make_id(name, text), name, text, (), "en", "text/plain", "h", len(text))
-
-
 WORDS = st.lists(st.sampled_from(["ab", "cd", "ef", "码头", "gh"]), min_size=1, max_size=40)
 
 
@@ -310,8 +307,6 @@ def test_located_passages_are_those_that_a_search_finds(words, start, length):
     assert [span.start for span in found] == places[:20]
     assert all(text[span.start : span.end] == span.text == passage for span in found)
 
-
-# TREC
 
 TOPICS = """
 <top>
@@ -435,9 +430,6 @@ def test_a_table_of_questions_and_chunks_goes_out_and_in(workspace, corpus):
     by_text = {question.text: question for question in again.values()}
     assert [[span.text for span in group] for group in by_text["When, where?"].evidence] == [[FERRY[:25]], ["pier two"]]
     assert by_text["Why?"].kind == "unanswerable"
-
-
-# Files
 
 
 def test_formats_are_recognised():

@@ -45,9 +45,6 @@ def content_of(app: AppTest) -> list[object]:
     return [shown_words, tiles, tables, [chart.proto.spec for chart in app.get("plotly_chart")]]
 
 
-# What another process does
-
-
 def replaced(workspace: Workspace) -> None:
     corpus = workspace.store.corpora.get("notes")
     text = "\n\n".join(f"# Pump {n}\n\nPump {n} moves {n * 11} gallons an hour." for n in range(60))
@@ -100,13 +97,8 @@ def edited(workspace: Workspace) -> None:
     workspace.store.questions.put(question_set.id, [replace(first, text="Edited elsewhere?", status="rejected")])
 
 
-def run_deleted(workspace: Workspace) -> None:
-    workspace.store.runs.delete(workspace.store.runs.get("words").id)
-
-
 CASES: list[tuple[str, dict[str, str], Callable[[Workspace], None]]] = [
     ("home", {}, asked_more),
-    ("home", {}, run_deleted),
     ("documents", {"document": MARKED, "index": "small"}, rebuilt),
     ("index", {"index": "small", "query": "litres of pump 7"}, rebuilt),
     ("index", {"index": "small", "query": "litres of pump 7"}, cut_anew),
@@ -118,7 +110,6 @@ CASES: list[tuple[str, dict[str, str], Callable[[Workspace], None]]] = [
     ("results", {"run": "words"}, asked_more),
     ("results", {"run": "words"}, deleted),
     ("results", {"run": "told"}, judged_again),
-    ("results", {"run": "words", "question": "q7"}, deleted),
     ("inspect", {"run": "told", "question": "q7"}, judged_again),
     ("compare", {"runs": "words,vectors"}, asked_more),
     ("compare", {"runs": "told,told again"}, judged_again),
@@ -127,7 +118,6 @@ CASES: list[tuple[str, dict[str, str], Callable[[Workspace], None]]] = [
 
 @pytest.fixture(scope="module")
 def told_again(judged: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:  # noqa: F811
-    """The home with a second run of the answers."""
     folder = copied(judged, tmp_path_factory.mktemp("again") / "home")
     with pytest.MonkeyPatch.context() as patch:
         for _ in opened(folder, patch):

@@ -18,6 +18,7 @@ from ragviz.store.stored_documents import reanchored
 
 OWN = Path(__file__).parent / "data" / "spans"
 PUBLIC = Path(__file__).resolve().parent.parent.parent / "shared" / "data" / "spans"
+public = pytest.mark.skipif(not PUBLIC.exists(), reason=f"no {PUBLIC}")
 FOUR = [("a", 0, 100), ("b", 100, 200), ("c", 200, 300), ("d", 300, 400)]
 
 
@@ -120,12 +121,7 @@ def test_source_chunk_is_its_own_gold_and_thousands_are_fast():
     ("folder", "sizes"),
     [
         pytest.param(OWN, (7, 40, 300, 10_000), id="own"),
-        pytest.param(
-            PUBLIC,
-            (100, 800, 10_000),
-            id="public",
-            marks=pytest.mark.skipif(not PUBLIC.exists(), reason=f"no {PUBLIC}"),
-        ),
+        pytest.param(PUBLIC, (100, 800, 10_000), id="public", marks=public),
     ],
 )
 def test_spans_have_gold_under_windows_of_any_size(folder, sizes):

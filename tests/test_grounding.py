@@ -22,11 +22,7 @@ ANSWER = Recording(
     answer="It was replaced in 1998. Harlow is a town. Dogs may enter.",
     status="answered",
     origin="m",
-    contexts=(
-        Context(chunk_id="a"),
-        Context(chunk_id="b"),
-        Context(chunk_id="c"),
-    ),
+    contexts=tuple(Context(chunk_id=each) for each in "abc"),
 )
 MATRIX = Matrix(
     chunks=("a", "b", "c"),

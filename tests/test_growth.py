@@ -9,13 +9,13 @@ import pytest
 import sqlalchemy as sa
 
 from ragviz.core.configuration import IndexConfig, RunConfig
-from ragviz.core.document import DocumentInfo, Span
-from ragviz.core.question import Question
+from ragviz.core.document import DocumentInfo
 from ragviz.documents import corpora
 from ragviz.index import indexing
 from ragviz.jobs import worker
 from ragviz.runs import choices, running
 from ragviz.workspace import Workspace
+from tests.builders import asking
 
 STRIDE = 100
 """Steps between two counts."""
@@ -72,10 +72,10 @@ def test_evidence_is_moved_in_one_reading_of_the_questions(workspace, steps, tmp
     store = workspace.store
     corpus = store.corpora.add("notes")
     corpora.add_files(workspace, corpus, write(tmp_path / "in", 60))
-    question_set = store.sets.add(corpus.id, "set")
-    infos = store.documents.all(corpus.id)
     quote = "the pump was replaced"
-    store.questions.put(question_set.id, [question(info, 8 + len(info.name) - 8, quote) for info in infos])
+    question_set = asking(
+        workspace, corpus, [(info.name, quote, info.name, "!") for info in store.documents.all(corpus.id)]
+    )
     files = write(tmp_path / "in", 60, "A line before. Note {n}: the pump was replaced.")
     steps.statements.clear()
     outcomes = corpora.add_files(workspace, corpus, files, replace=True)
@@ -88,17 +88,12 @@ def test_evidence_is_moved_in_one_reading_of_the_questions(workspace, steps, tmp
         assert not span.stale
         document = store.documents.get(corpus.id, span.document_id)
         assert document.text[span.start : span.end] == quote
-        assert names[span.document_id] == asked_question.id
+        assert names[span.document_id] == asked_question.text
 
     steps.statements.clear()
     corpora.delete_documents(workspace, corpus, [*names])
     assert len([s for s in steps.statements if s.startswith("SELECT") and "questions.body" in s]) == 1
     assert all(q.evidence[0][0].stale for q in store.questions.all(question_set.id))
-
-
-def question(info: DocumentInfo, start: int, quote: str) -> Question:
-    span = Span(info.id, start, start + len(quote), quote)
-    return Question(info.name, "?", "!", ((span,),), "hand")
 
 
 def test_an_index_of_many_documents_is_compared_with_its_corpus_at_once(workspace, monkeypatch):

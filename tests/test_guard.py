@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import http.client
-import os
 import socket
-import subprocess
-import sys
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from starlette.applications import Starlette
@@ -20,8 +16,8 @@ from starlette.types import Message
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from ragviz.ui.server import Guard
+from tests.test_browser import serving
 
-ROOT = Path(__file__).resolve().parent.parent
 HANDSHAKE = {
     "Connection": "Upgrade",
     "Upgrade": "websocket",
@@ -34,28 +30,8 @@ HANDSHAKE = {
 @pytest.fixture(scope="module")
 def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
     """Port of a dashboard that is also known as ragviz.example."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        number = int(probe.getsockname()[1])
-    env = os.environ | {
-        "RAGVIZ_HOME": str(tmp_path_factory.mktemp("home")),
-        "RAGVIZ_ALLOWED_HOSTS": "ragviz.example, Proxy.Example.",
-    }
-    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.headless=true", f"--server.port={number}"]
-    process = subprocess.Popen(command, cwd=ROOT, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        deadline = time.monotonic() + 60
-        while True:
-            try:
-                assert response_to(number, "/_stcore/health", {"Host": "127.0.0.1"})[0] == 200
-                break
-            except OSError:
-                assert time.monotonic() < deadline
-                time.sleep(0.2)
-        yield number
-    finally:
-        process.terminate()
-        process.wait(timeout=30)
+    with serving(tmp_path_factory.mktemp("guard"), RAGVIZ_ALLOWED_HOSTS="ragviz.example, Proxy.Example.") as server:
+        yield urlsplit(server.url).port
 
 
 def response_to(port: int, path: str, headers: Mapping[str, str], method: str = "GET") -> tuple[int, Mapping[str, str]]:

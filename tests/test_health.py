@@ -20,7 +20,6 @@ from ragviz.core.ranking import Ranking, Retrieved
 from ragviz.core.recording import Recording
 from ragviz.core.score import Score
 from ragviz.core.verdict import EvaluatedAnswer
-from ragviz.documents import corpora
 from ragviz.health import duplicates, effects, examination, material, quarantine
 from ragviz.health.material import ClosedBook, Material, Outcomes, subject_of
 from ragviz.health.set_checks import CHECKS
@@ -28,6 +27,7 @@ from ragviz.health.word_weights import Weights, content, weights_of
 from ragviz.index import indexing
 from ragviz.questions import exchange
 from ragviz.runs import running
+from tests.builders import added
 
 VALVE = "The north valve of the boiler was replaced in 2021 by the firm Halden."
 TEA = "Tea is served in the canteen at noon."
@@ -53,9 +53,6 @@ def material_of(*questions, **more):
 
 def found(check, read):
     return {finding.question_id: finding for finding in CHECKS[check].find(read).findings}
-
-
-# Words
 
 
 def test_weights_are_those_of_bm25():
@@ -213,9 +210,6 @@ def test_stale_evidence():
     assert not found("stale", material_of(question(1, "When?", "2021", VALVE)))
 
 
-# Effects
-
-
 def test_the_effect_on_the_score_by_hand():
     """Found, found, lost, lost: 0.5; without a found and a lost question 0.5, without both lost ones 1."""
     asked = [question(n, f"Question {n}?", "2021", VALVE) for n in range(4)]
@@ -240,14 +234,12 @@ def test_the_effect_on_the_score_by_hand():
 
 @pytest.fixture
 def workspace_with_set(workspace):
-    corpus = workspace.store.corpora.add("plant")
     facts = {
         "valve.md": f"# Valve\n\n{VALVE}\n\n| part | weight |\n|---|---|\n| wheel | 12 kg |\n",
         "tea.md": f"# Tea\n\n{TEA}\n",
         "notes.md": "# Notes\n\nNobody asks about these notes on paint.\n",
     }
-    for name, text in facts.items():
-        corpora.add_file(workspace, corpus, name, text.encode())
+    corpus = added(workspace, "plant", facts)
     indexing.build_index(workspace, corpus, "index", IndexConfig(chunk_size=40, embedder=""))
     rows = [
         {"question": "When was the north valve of the boiler replaced by the firm Halden?", "answer": "2021",
@@ -292,13 +284,6 @@ def test_quarantine_and_release_are_a_version_each_and_bring_the_status_back(wor
 
 
 def test_on_the_command_line(workspace_with_set, command_line, monkeypatch):
-    code, out, err = command_line("questions", "health", "asked", "--json")
-    body = json.loads(out)
-    assert (code, body["questions"], body["index"]) == (0, "asked", "index")
-    rows = {row["check"]: row for row in body["checks"]}
-    assert list(rows) == list(CHECKS)
-    assert rows["duplicates"]["found"] == 1
-    assert rows["duplicates"]["effects"] == []
     code, out, err = command_line("questions", "health", "asked", "--quarantine", "duplicates")
     assert "1 question was put into quarantine by “Duplicate or nearly”" in err
     assert [q.id for q in workspace_with_set.store.questions.all(

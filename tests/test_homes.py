@@ -16,7 +16,7 @@ import sqlalchemy as sa
 
 from ragviz.core.errors import StorageError
 from ragviz.service import upkeep_verbs
-from ragviz.store import copies, database, homes, migrations, schema, store
+from ragviz.store import copies, database, migrations, schema, store
 from ragviz.store.store import open_store
 from tests.conftest import ROOT
 from tests.test_backup import opened
@@ -160,8 +160,6 @@ def test_an_interrupted_restore_is_named(tmp_path):
         names(tmp_path / "home")
 
 
-# Upgrades
-
 _REVISION = """
 import sys
 import time
@@ -229,13 +227,3 @@ def test_a_killed_upgrade_leaves_the_database_and_a_copy_and_is_done_at_the_next
     if is_file:
         with closing(sa.create_engine(store.sqlite_url(kept)).raw_connection()) as connection:
             assert connection.execute("SELECT name FROM corpora").fetchall() == [("notes",)]
-
-
-def test_opening_a_home_costs_next_to_nothing(home):
-    import time
-
-    homes.examine(home)
-    started = time.process_time()
-    for _ in range(20):
-        homes.examine(home)
-    assert (time.process_time() - started) / 20 < 0.01

@@ -1,18 +1,13 @@
 """Imports of 100,000 rows: bounded time and memory, progress throughout, and nothing left of one that is killed."""
 
 import json
-import os
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
-from ragviz.core.processes import is_alive
 from ragviz.core.settings import Settings
-from ragviz.jobs import queue, worker
 from ragviz.workspace import Workspace
 
 ROWS = 100_000
@@ -81,35 +76,3 @@ def test_a_hundred_thousand_rows_take_bounded_time_and_memory(workspace, tmp_pat
     assert seconds < MOST_SECONDS
     assert silence < 10  # a cancellation is heard until all rows are stored
     assert workspace.store.sets.get("s").total == ROWS
-
-
-def waited(condition, seconds=60.0):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if condition():
-            return
-        time.sleep(0.02)
-    raise AssertionError("it did not happen in time")
-
-
-def started(workspace, made):
-    corpus = workspace.store.corpora.get("big")
-    arguments = {"files": [("beir", str(made))], "corpus": corpus.id, "name": "s", "format": "auto"}
-    job = workspace.store.jobs.add("import", "Import s", corpus.id, arguments)
-    return queue.start(workspace, job)
-
-
-@pytest.mark.model
-def test_an_import_that_is_killed_leaves_nothing_and_is_resumed(workspace, tmp_path):
-    made = folder(tmp_path, 20_000, 2_000)
-    job = started(workspace, made)
-    waited(lambda: workspace.store.jobs.get(job.id).message.startswith(("Reading", "Storing")))
-    running = workspace.store.jobs.get(job.id)
-    os.kill(running.pid, signal.SIGKILL)
-    waited(lambda: is_alive(running.host, running.pid, running.pid_started) is False)
-    corpus = workspace.store.corpora.get("big")
-    assert workspace.store.documents.all(corpus.id) == []
-    assert workspace.store.sets.all() == []
-    resumed = worker.perform(workspace, job.id)
-    assert (resumed.status, resumed.result["imported"]) == ("done", 20_000)
-    assert len(workspace.store.documents.all(corpus.id)) == 2_000

@@ -8,15 +8,14 @@ import pytest
 
 from ragviz.analysis import diagnose
 from ragviz.core.errors import InputError
-from ragviz.core.settings import Settings
 from ragviz.runs import exports, imports, judgements, measurements, running, tables
 from ragviz.targets import logged_file
 from ragviz.targets.logged_item import Passage
-from ragviz.workspace import Workspace
-from tests.model_server import ModelServer
 
 COUNTED = Path(__file__).parent / "data" / "ragchecker.json"
 PUBLIC = Path(__file__).resolve().parents[2] / "shared" / "data" / "imports" / "ragchecker" / "checking_outputs.json"
+
+public = pytest.mark.skipif(not PUBLIC.exists(), reason=f"no public output at {PUBLIC}")
 
 
 def result(**changes):
@@ -175,12 +174,7 @@ def test_what_an_import_cannot_know_is_not_shown(workspace):
     ("file", "results"),
     [
         pytest.param(COUNTED, 4, id="counted by hand"),
-        pytest.param(
-            PUBLIC,
-            2,
-            id="public",
-            marks=pytest.mark.skipif(not PUBLIC.exists(), reason=f"no public output at {PUBLIC}"),
-        ),
+        pytest.param(PUBLIC, 2, id="public", marks=public),
     ],
 )
 def test_verdicts_give_the_figures_that_were_computed_from_them(workspace, file, results):
@@ -204,8 +198,6 @@ def test_verdicts_give_the_figures_that_were_computed_from_them(workspace, file,
             )
 
 
-# Judged here
-
 VERDICTS = ("response_claims", "gt_answer_claims", "answer2response", "response2answer", "retrieved2response")
 
 
@@ -214,22 +206,13 @@ def unjudged(**changes):
     return {k: v for k, v in result(**changes).items() if k not in (*VERDICTS, "retrieved2answer")}
 
 
-@pytest.fixture
-def judging(tmp_path):
-    with ModelServer() as server:
-        settings = Settings(
-            _env_file=None, home=tmp_path / "home", openai_base_url=server.url, model="loopback", judge="loopback"
-        )
-        yield Workspace(settings), server
-
-
 def imported(workspace, *rows):
     return imports.import_run(workspace, workspace.store.corpora.ensure("c"), "r", read_log(written(*rows), "in.json"))
 
 
-def test_what_was_recorded_elsewhere_is_judged_here(judging):
+def test_what_was_recorded_elsewhere_is_judged_here(with_models, server):
     """Its documents are in no corpus; the passages of the file are what the judge reads."""
-    workspace, server = judging
+    workspace = with_models
     run = imported(workspace, unjudged(), unjudged(query_id="8", query="Who replaced it?", response="Harlow."))
     before = judgements.judgement_of(workspace, run)
     assert set(before.scores) == {"extractive_questeval_recall", "rouge_l", "token_f1", "exact_match"}
@@ -255,8 +238,8 @@ def test_what_was_recorded_elsewhere_is_judged_here(judging):
     assert all(each.messages for each in told)
 
 
-def test_verdicts_of_the_file_are_kept_and_only_the_rest_is_asked_for(judging):
-    workspace, _ = judging
+def test_verdicts_of_the_file_are_kept_and_only_the_rest_is_asked_for(with_models):
+    workspace = with_models
     run = imported(workspace, result())
     running.judge(workspace, run, ("all",))
     run = workspace.store.runs.get(run.id)

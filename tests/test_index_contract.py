@@ -53,7 +53,6 @@ def fill_texts(index: Index, texts: dict[str, str]) -> None:
 
 
 def units(count: int, dims: int = 4, seed: int = 0) -> Vectors:
-    """Random rows of length 1."""
     rows = np.random.default_rng(seed).standard_normal((count, dims))
     return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
 
@@ -65,9 +64,6 @@ def oracle(vectors: Vectors, queries: Vectors, similarity: str) -> np.ndarray:
         return -np.linalg.norm(a - b, axis=2)
     products = (a * b).sum(axis=2)
     return products if similarity == "dot_product" else products / np.linalg.norm(a, axis=2) / np.linalg.norm(b, axis=2)
-
-
-# nothing published
 
 
 def test_an_empty_index_can_be_published(opened: Open):
@@ -345,9 +341,6 @@ def test_drop(opened: Open):
     assert index.knn(units(1), 3) == [NOTHING]
     fill(index, ["b"], units(1))
     assert index.knn(units(1), 3)[0].ids == ("b",)
-
-
-# names
 
 
 @pytest.mark.parametrize(

@@ -169,9 +169,6 @@ def test_an_encoding_that_nothing_names_is_guessed_and_said(encoding, text):
     assert document.warnings[0].startswith("the encoding was guessed: ")
 
 
-# Formats, made here so that every letter is known
-
-
 def zipped(members: dict[str, str | bytes]) -> bytes:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -361,24 +358,17 @@ def test_headers_footers_and_hidden_text_of_a_word_document():
         ("a.txt", b"\x89PNG\r\n\x1a\n\0\0", "This is a picture: put it into a PDF, whose scanned pages are read"),
         ("a.docx", b"\xff\xd8\xff\xe0\0\x10JFIF", "This is a picture, although it is named .docx: put "),
         ("a.heic", b"\0\0\0\x18ftypheic\0\0\0\0", "This is a picture: put it"),
-        ("a.webp", b"RIFF\0\0\0\0WEBPVP8 ", "This is a picture: put it"),
         ("a.gz", b"\x1f\x8b\x08" + b"\0" * 20, "This is an archive: unpack it and add the files inside."),
         ("a.db", b"SQLite format 3\0" + b"\0" * 20, "This is a database or table, not a document: export"),
         ("a.mp3", b"ID3\4\0\0\0", "This is a sound or film, not a document"),
         ("a.zip", zipped({"x.txt": "x", "y.txt": "y"}), "This is a ZIP archive of 2 files: unpack it"),
-        ("a.zip", zipped({}), "This is a ZIP archive of 0 files: unpack it"),
         ("a.odp", zipped({"mimetype": "application/vnd.oasis.opendocument.presentation"}), "This is a file of the"),
         ("a.msg", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 600, "This is an OLE file of an unknown kind"),
         ("a.bin", bytes(range(256)) * 20, "These 5,120 bytes are neither text nor a known format"),
-        ("a.txt", b"\0" * 4096, "These 4,096 bytes are neither text nor a known format"),
-        ("a.pdf", random.Random(0).randbytes(3000), "The file is damaged: a PDF that cannot be read"),
-        ("a.pdf", b"%PDF-1.7\n" + random.Random(0).randbytes(3000), "The file is damaged: a PDF that cannot be read"),
         ("a.docx", b"PK\3\4" + random.Random(0).randbytes(3000), "The file is damaged: a document in a ZIP archive"),
         ("a.docx", docx("<w:p/>")[:-40], "The file is damaged: a document in a ZIP archive"),
         ("a.docx", docx("<w:p><w:r>"), "The file is damaged: a Word document that cannot be read"),
-        ("a.pptx", zipped({"[Content_Types].xml": "", "ppt/x": ""}), "The file is damaged: a PowerPoint file"),
         ("a.xlsx", zipped({"[Content_Types].xml": "", "xl/x": ""}), "The file is damaged: an Excel workbook"),
-        ("a.epub", zipped({"mimetype": "application/epub+zip"}), "The file is damaged: an EPUB book"),
         ("a.pdf", pdf(), "The file is damaged: a PDF that cannot be read"),
         ("a.txt", b"", "The file is empty (0 bytes)"),
     ],
@@ -480,12 +470,10 @@ def test_a_reader_that_swells_is_stopped(monkeypatch):
     ("name", "safe"),
     [
         ("pages/x.md", "pages/x.md"),
-        ("Java开发手册(黄山版).pdf", "Java开发手册(黄山版).pdf"),
         ("../../etc/passwd", "etc/passwd"),
         ("/etc/passwd", "etc/passwd"),
         (r"..\..\Windows\x.ini", "Windows/x.ini"),
         (r"C:\docs\手册.pdf", "docs/手册.pdf"),
-        ("C:..\\x", "x"),
         ("a/./b//c/...", "a/b/c"),
         (" a / .. / b ", "a/b"),
         ("a\0b\nc.txt", "abc.txt"),
@@ -496,7 +484,6 @@ def test_a_reader_that_swells_is_stopped(monkeypatch):
         (".env", ".env"),
         ("", "unnamed"),
         ("..", "unnamed"),
-        ("\0", "unnamed"),
     ],
 )
 def test_safe_names(name, safe):

@@ -8,8 +8,8 @@ import io
 import json
 import os
 import re
-from collections.abc import Iterator
-from dataclasses import astuple, replace
+from collections.abc import Callable, Iterator
+from dataclasses import astuple, fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -19,16 +19,18 @@ from streamlit.testing.v1 import AppTest
 from typer.testing import CliRunner
 
 from ragviz import cli
+from ragviz.analysis import diagnose
+from ragviz.analysis.evaluate import Summary
 from ragviz.core.call import Call
 from ragviz.core.configuration import Run, RunConfig
-from ragviz.core.document import Span
-from ragviz.core.question import Question
 from ragviz.core.recording import Context, Recording
 from ragviz.core.score import Score
 from ragviz.core.verdict import Bank, BankItem, Claim, ClaimVerdict, EvaluatedAnswer, Matrix
 from ragviz.metrics import answers as answer_metrics
 from ragviz.metrics.answers import ANSWER_METRICS
-from ragviz.runs import exports, judgements, overviews, running
+from ragviz.runs import comparisons, exports, judgements, overviews, running
+from ragviz.stats.clusters import Clusters
+from ragviz.store.stored_runs import StoredJudgements, StoredRankings
 from ragviz.ui import cache
 from ragviz.workspace import Workspace, open_workspace
 from tests.model_server import ModelServer
@@ -47,7 +49,7 @@ HOSTILE = "<img src=x onerror=y> *bold* [a](b) :red[r]"
 
 @pytest.fixture(scope="module")
 def judged(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:  # noqa: F811
-    """The home with a run that answers, one question of which carries verdicts; and one in Chinese."""
+    """The home with a run that answers, one question of which carries verdicts."""
     folder = copied(built, tmp_path_factory.mktemp("judged") / "home")
     with pytest.MonkeyPatch.context() as patch:
         for _ in opened(folder, patch):
@@ -64,7 +66,7 @@ def fill(workspace: Workspace) -> None:
     store = workspace.store
     corpus = store.corpora.get("notes")
     questions = store.questions.all(store.sets.get("asked").id)
-    store.questions.put(store.sets.add(corpus.id, "told").id, [*questions, chinese(workspace)])
+    store.questions.put(store.sets.add(corpus.id, "told").id, questions[:-1])
     config = RunConfig("small", "told", "bm25", depth=20, answerer="extractive")
     run = running.run(workspace, "told", config)
     names = tuple(ANSWER_METRICS)
@@ -73,21 +75,11 @@ def fill(workspace: Workspace) -> None:
     )
 
 
-def chinese(workspace: Workspace) -> Question:
-    store = workspace.store
-    info = store.documents.find(store.corpora.get("notes").id, "阀门.txt")
-    assert info is not None
-    text = store.documents.get(info.corpus_id, info.id).text
-    start = text.index("负责人是王芳")
-    span = Span(info.id, start, start + 6, "负责人是王芳")
-    return Question("zh", "北阀门的负责人是谁？", "负责人是王芳。", ((span,),), "hand", language="zh")
-
-
 def evaluated_answers(run: Run, workspace: Workspace) -> list[EvaluatedAnswer]:
-    """Verdicts by hand: of q7 in English, of "zh" in Chinese; the judge of q2 failed."""
+    """Verdicts by hand of q7; the judge of q2 failed."""
     stored = workspace.store.judgements.all(run.id)
     call = Call("context", "judge-1", "3", 120, 30, 1.25, 0.0042, cached=False, raw='{"said": "' + HOSTILE + '"}')
-    q7, zh, q2 = (stored[name] for name in ("q7", "zh", "q2"))
+    q7, q2 = stored["q7"], stored["q2"]
     chunks = q7.recording.read
     rest = (NO,) * (len(chunks) - 1)
     text = "Pump 7 moves 70 litres [1]. It is red."
@@ -111,36 +103,17 @@ def evaluated_answers(run: Run, workspace: Workspace) -> list[EvaluatedAnswer]:
         (YES,),
         (True, *(False for _ in rest)),
     )
-    items = (
-        BankItem("70", "How many?", "70 litres"),
-        BankItem("red", "Which colour?", "blue"),
-        BankItem("", "Who?", None),
-    )
-    bank = Bank(items, "en", "judge-1")
+    bank = Bank((BankItem("70", "How many?", "70 litres"), BankItem("", "Who?", None)), "en", "judge-1")
     english = replace(
         q7, recording=answer, matrix=matrix, equivalence="partial", equivalence_reason=HOSTILE, completeness=1.0,
-        conciseness=0.5, bank=bank, bank_answers=("70 litres", None, None), calls=(call,),
+        conciseness=0.5, bank=bank, bank_answers=("70 litres", None), calls=(call,),
     )  # fmt: skip
-    said = Recording(
-        "zh",
-        answer="负责人是王芳。阀门是红色的。",
-        status="answered",
-        origin="model",
-        contexts=tuple(Context(chunk_id=each) for each in zh.recording.read[:1]),
-    )
-    row = ((ClaimVerdict("supported", 1),), (ClaimVerdict("contradicted", 2),))
-    claims = (Claim("负责人是王芳", 0), Claim("阀门是红色的", 1))
-    both = Matrix(said.read, claims, claims[:1], row, row[:1], (YES, NO), (YES,), (True,))
-    mandarin = replace(zh, recording=said, matrix=both)
-    return [english, mandarin, replace(q2, failures={"context": "the judge gave nothing that could be read"})]
+    return [english, replace(q2, failures={"context": "the judge gave nothing that could be read"})]
 
 
 def text_of(app: AppTest) -> str:
     """What is read of a page: no tags, entities as characters."""
     return html.unescape(re.sub(r"<[^>]+>", "", words(app)))
-
-
-# The inspector
 
 
 def test_the_judges_calls_show_prompt_and_reply_with_their_price(home: Path) -> None:
@@ -153,9 +126,6 @@ def test_the_judges_calls_show_prompt_and_reply_with_their_price(home: Path) -> 
     assert "<img" not in words(app)
     case = show("inspect", run="told", question="q7")
     assert "*bold*" not in " ".join(b.label for b in case.button)
-
-
-# Results
 
 
 def test_a_metric_has_one_interval_on_page_command_line_and_export(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -185,9 +155,6 @@ def test_a_metric_has_one_interval_on_page_command_line_and_export(home: Path, m
     assert shown.loc["Token F1", "95 % CI"] == f"[{expected.low:.2f}, {expected.high:.2f}]"
 
 
-# Run
-
-
 @pytest.fixture
 def server(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
     with ModelServer() as running_server:
@@ -195,9 +162,6 @@ def server(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]
         monkeypatch.setenv("RAGVIZ_MODEL", "loopback")
         cache._opened.clear()
         yield running_server
-
-
-# Settings
 
 
 def test_a_typed_key_holds_for_this_server_and_is_never_shown(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -249,3 +213,67 @@ def test_another_address_never_gets_the_key_of_the_one_before(
         next(b for b in app.button if b.label == "Reset to the environment").click()
         checked(app.run())
         assert cache.workspace().settings.openai_api_key.get_secret_value() == (before or "in-the-file-in-the-file")
+
+
+# Overviews
+
+
+def stored_now(workspace: Workspace, run: Run) -> bool:
+    return workspace.store.runs.overview(run.id, overviews._version()) is not None
+
+
+@pytest.mark.parametrize("name", ["words", "told"])
+def test_a_stored_overview_is_what_rankings_and_answers_are_measured_to(home: Path, name: str) -> None:
+    workspace = open_workspace()
+    run = workspace.store.runs.get(name)
+    first = overviews.overview(workspace, run)
+    assert stored_now(workspace, run)
+    second, computed = overviews.overview(workspace, run), overviews.computed(workspace, run)
+    assert type(second.judgement) is judgements.Judgement, "without its answers"
+    for stored in (first, second):
+        assert stored.questions == computed.questions == len(workspace.store.rankings.questions(run.id))
+        for field in fields(Summary):
+            pair = [getattr(each.summary, field.name) for each in (stored, computed)]
+            np.testing.assert_equal(*(astuple(each) if isinstance(each, Clusters) else each for each in pair))
+        for field in fields(judgements.Judgement):
+            assert getattr(stored.judgement, field.name) == getattr(computed.judgement, field.name), field.name
+    assert all(type(ruling) is diagnose.Ruling for ruling in second.judgement.rulings.values())
+    assert type(second.summary.ranks) is type(computed.summary.ranks)
+    assert second.summary.ranks.dtype == computed.summary.ranks.dtype
+
+
+def test_the_first_screen_of_a_run_reads_no_rankings_and_no_answers(
+    home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    workspace = open_workspace()
+    overviews.overview(workspace, workspace.store.runs.get("told"))
+    read = []
+    for owner, name in ((StoredRankings, "all"), (StoredJudgements, "of"), (StoredJudgements, "all")):
+        monkeypatch.setattr(owner, name, _noting(read, owner, name))  # the page runs in a thread: errors are lost
+    app = show("results", run="told")
+    assert "Where questions are lost" in words(app)
+    assert read == []
+    app.session_state["judged-misses-part"] = True
+    assert "No judge has said yet which chunks answer these questions" in words(checked(app.run()))
+    assert read == ["StoredRankings.all"]
+
+
+def test_what_runs_take_is_told_of_the_questions_that_all_of_them_asked(home: Path) -> None:
+    workspace = open_workspace()
+    whole = workspace.store.runs.get("told")
+    some = running.run(workspace, "some", replace(whole.config, limit=2))
+    tokens = {name: price.tokens for name, price in comparisons.prices(workspace, {"a": whole, "b": some}).items()}
+    assert tokens["a"] == tokens["b"]
+    assert tokens["a"] != overviews.price_of(whole, overviews.overview(workspace, whole), whole.config.k).tokens
+
+
+def _noting(read: list[str], owner: type, name: str) -> Callable[..., object]:
+    """Return the method of a repository that also notes that it was called."""
+    method = getattr(owner, name)
+
+    def noted(*args: object, **keys: object) -> object:
+        read.append(f"{owner.__name__}.{name}")
+        return method(*args, **keys)
+
+    return noted

@@ -1,38 +1,28 @@
 """Questions in and out of CSV and JSONL: every way to name evidence, every way to get it wrong, exact round trips."""
 
-import csv
-import io
 import json
 from pathlib import Path
 
 import pytest
 
-from ragviz.core.document import Chunk, Document, Span
-from ragviz.core.errors import InputError, UsageError
-from ragviz.core.question import Question
+from ragviz.core.document import Chunk
+from ragviz.core.errors import InputError
 from ragviz.questions.interchange import read_questions, write_questions
 from ragviz.store.schema import question_from_json, question_to_json
+from tests.builders import document, span
 
 OWN = Path(__file__).parent / "data" / "spans"
 PUBLIC = Path(__file__).resolve().parent.parent.parent / "shared" / "data" / "spans"
-
+public = pytest.mark.skipif(not PUBLIC.exists(), reason=f"no {PUBLIC}")
 DESK = "The desk lends maps for 21 days.\nFines are one\neuro a day. Maps are red. Maps are green.\n"
 GARAGE = "雪链放在车库里。钥匙挂在厨房。"
-
-
-def document(name, text):
-    return Document(Document.make_id(name, text), name, text, (), "en", "text/markdown", "h", len(text))
 
 
 DOCUMENTS = {d.name: d for d in (document("rules/desk.md", DESK), document("garage.txt", GARAGE))}
 DOCUMENTS |= {name: document(name, "An apple.") for name in ("one/a.md", "two/a.md")}
 NAMES = {d.id: d.name for d in DOCUMENTS.values()}
-DESK_ID, GARAGE_ID = DOCUMENTS["rules/desk.md"].id, DOCUMENTS["garage.txt"].id
-
-
-def span(text, source=DESK, document_id=DESK_ID):
-    start = source.index(text)
-    return Span(document_id, start, start + len(text), text)
+IN_DESK, IN_GARAGE = DOCUMENTS["rules/desk.md"], DOCUMENTS["garage.txt"]
+DESK_ID = IN_DESK.id
 
 
 def one(**row):
@@ -57,7 +47,7 @@ def test_grades_of_judgements_come_in_and_go_out(file_format):
     assert one(document="desk", quote="Maps are red", grade=2).evidence[0][0].grade == 2
 
 
-LENT = span("maps for 21 days")
+LENT = span(IN_DESK, "maps for 21 days")
 CHUNK_ID = Chunk.make_id(DESK_ID, LENT.start, LENT.end)
 
 
@@ -104,7 +94,7 @@ def test_a_triple_of_question_answer_and_passage_is_looked_up_in_the_documents(c
     data = "\n".join(rows).replace(",", delimiter).encode()
     read = read_questions(data, "q.csv", DOCUMENTS)
     assert [question.evidence for question in read.questions] == [
-        ((span("Fines are one\neuro a day."),),), ((span("钥匙挂在厨房。", GARAGE, GARAGE_ID),),), (),
+        ((span(IN_DESK, "Fines are one\neuro a day."),),), ((span(IN_GARAGE, "钥匙挂在厨房。"),),), (),
     ]  # fmt: skip
     assert [question.kind for question in read.questions] == ["single", "single", "reference"]
     assert (read.left_out, list(read.repaired)) == ({}, [4])
@@ -118,7 +108,7 @@ def test_a_triple_of_question_answer_and_passage_is_looked_up_in_the_documents(c
 @pytest.mark.parametrize("form", ["{}, {}", "{};{}", "{} {}", '["{}", "{}"]', "['{}', '{}']", "list"])
 def test_several_chunks_are_named_in_one_cell(form):
     """All are needed, with the document beside them or without."""
-    red = span("Maps are red")
+    red = span(IN_DESK, "Maps are red")
     ids = [CHUNK_ID, Chunk.make_id(DESK_ID, red.start, red.end)]
     question = one(
         ground_truth_answer="a", document="rules/desk.md", chunk_id=ids if form == "list" else form.format(*ids)
@@ -130,10 +120,8 @@ def test_several_chunks_are_named_in_one_cell(form):
     "mark",
     [
         {"unanswerable": True},
-        {"unanswerable": "yes"},
         {"Is_Impossible": "1.0"},
         {"answerable": "false"},
-        {"is_answerable": 0},
         {"kind": "Unanswerable"},
         {"question_type": "unanswerable"},
         {"answer": "无法推断。"},
@@ -156,15 +144,12 @@ def test_an_explicit_mark_is_kept_in_every_format(mark):
         ({"question": " "}, "has no question"),
         ({"document": "desk", "quote": "Maps are"}, "occurs 2 times in 'rules/desk.md' (at 59, 73)"),
         ({"document": "desk", "quote": "maps for 22 days"}, "is not in 'rules/desk.md'"),
-        ({"document": "desk", "quote": "Maps for 22 days"}, "is not in 'rules/desk.md'"),
         ({"document": "desk", "start": 5, "end": 500}, "names 5 to 500: 'rules/desk.md' has characters 0 to 89"),
-        ({"document": "desk", "start": 9, "end": 9}, "names 9 to 9"),
         ({"document": "desk", "start": -3, "end": 9}, "names -3 to 9"),
         ({"document": "desk", "start": "x", "end": 9}, "names a place that cannot be used: start ('x')"),
         ({"document": "desk", "start": 3}, "no place in it"),
         ({"document": "desk"}, "no place in it"),
         ({"document": "cellar.md", "quote": "a"}, "'cellar.md', which is not in the corpus"),
-        ({"start": 3, "end": 9}, "no document"),
         ({"quote": "globes"}, "has a quote that stands in no document (“globes”), and no answer"),
         ({"chunk_id": "c-17"}, "'c-17', which is not an id of ragviz"),
         ({"chunk_id": Chunk.make_id("0" * 16, 1, 2)}, "not in the corpus"),
@@ -172,7 +157,6 @@ def test_an_explicit_mark_is_kept_in_every_format(mark):
         ({"unanswerable": "perhaps"}, "has 'perhaps' as unanswerable: write true or false"),
         ({"unanswerable": "true", "document": "desk", "quote": "Maps are red"}, "unanswerable and names evidence"),
         ({"evidence": ["maps"]}, "not a list of objects"),
-        ({"evidence": [[]]}, "not a list of objects"),
         ({"status": "perhaps"}, "status 'perhaps'"),
         ({"id": "x" * 65}, "id of 65 characters"),
         ({"answer": [["a"]]}, "has an answer that is not text"),
@@ -205,41 +189,15 @@ def test_encodings_and_delimiters(encoding, delimiter):
     data = "\r\n".join(rows).replace(",", delimiter).encode(encoding)
     read = read_questions(data, "问题.csv", DOCUMENTS)
     assert not read.left_out
-    assert read.questions[0].evidence == ((span("雪链放在车库里。", GARAGE, GARAGE_ID),),)
+    assert read.questions[0].evidence == ((span(IN_GARAGE, "雪链放在车库里。"),),)
     assert read.questions[0].language == "zh"
-
-
-FULL = Question(
-    id="0123456789abcdef",
-    text='=2+2 "quoted", who?\nSecond line',
-    answer="-5 °C; '=x",
-    evidence=((LENT, span("钥匙挂在厨房。", GARAGE, GARAGE_ID)), (Span("f" * 16, 3, 9, "@gone", stale=True),)),
-    generator="extractive",
-    status="rejected",
-    reason="@ because",
-    language="zh",
-    source_chunks=(CHUNK_ID, CHUNK_ID),
-)
-
-
-def test_no_cell_is_a_formula():
-    cells = [
-        cell
-        for row in csv.reader(io.StringIO(write_questions([FULL], NAMES, "csv").decode("utf-8-sig")))
-        for cell in row
-    ]
-    assert not [cell for cell in cells if cell[:1] in ("=", "+", "-", "@", "\t", "\r")]
-    with pytest.raises(UsageError, match="csv or jsonl, not 'xml'"):
-        write_questions([], NAMES, "xml")
 
 
 @pytest.mark.parametrize(
     ("folder", "questions", "groups"),
     [
         pytest.param(OWN, 82, 96, id="own"),
-        pytest.param(
-            PUBLIC, 220, 344, id="public", marks=pytest.mark.skipif(not PUBLIC.exists(), reason=f"no {PUBLIC}")
-        ),
+        pytest.param(PUBLIC, 220, 344, id="public", marks=public),
     ],
 )
 def test_a_set_of_spans(folder, questions, groups):
@@ -253,8 +211,6 @@ def test_a_set_of_spans(folder, questions, groups):
     spans = [s for q in read.questions for [s] in q.evidence]
     assert all(texts[s.document_id][s.start : s.end] == s.text for s in spans)
 
-
-# Tables that people bring
 
 HEAD = "question,answer,document,quote\n"
 GOOD = "What is lent?,maps,rules/desk.md,maps for 21 days\n"
@@ -320,7 +276,11 @@ def test_excel_and_parquet_are_read_by_the_rows_of_their_table(tmp_path):
     for [file] in (from_paths([("q.parquet", path)]), from_bytes("q.parquet", path.read_bytes())):
         read = read_questions(file.data(), file.name, DOCUMENTS)
         [question] = read.questions
-        assert (question.text, question.answer, question.evidence) == ("Which?", "red", ((span("Maps are red"),),))
+        assert (question.text, question.answer, question.evidence) == (
+            "Which?",
+            "red",
+            ((span(IN_DESK, "Maps are red"),),),
+        )
         assert read.left_out == {3: "has no question"}
     with pytest.raises(InputError, match=r"'q\.xlsx' is a damaged Excel file"):
         from_bytes("q.xlsx", b"PK\3\4 no workbook")

@@ -8,7 +8,6 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, replace
-from pathlib import Path
 
 import psutil
 import pytest
@@ -23,19 +22,15 @@ from ragviz.documents import corpora
 from ragviz.jobs import queue, tasks, turns, worker
 from ragviz.service import job_verbs
 from ragviz.workspace import Workspace
-from tests.conftest import emptied
+from tests.builders import wait_until
 from tests.model_server import ModelServer
 
 
-def wait(workspace: Workspace, job: Job, until=("done", "failed", "cancelled", "interrupted"), seconds=120) -> Job:
-    end = time.time() + seconds
-    while time.time() < end:
-        job = next(j for j in queue.listed(workspace) if j.id == job.id)
-        if job.status in until:
-            return job
-        time.sleep(0.05)
-    log = workspace.log_of(job.id)
-    raise AssertionError(f"{job} did not get to {until}: {log.read_text() if log.exists() else 'no log'}")
+def wait(workspace: Workspace, job: Job, until=("done", "failed", "cancelled", "interrupted")) -> Job:
+    def reached() -> list[Job]:
+        return [each for each in queue.listed(workspace) if each.id == job.id and each.status in until]
+
+    return wait_until(reached, 120)[0]
 
 
 def submit_files(workspace, files) -> Job:
@@ -56,10 +51,8 @@ def test_files_are_read_by_another_process(workspace):
     assert [f["status"] for f in job.result["files"]] == ["added", "unreadable"]
     assert (job.done, job.total, job.unit) == (2, 2, "files")
     assert job.pid != os.getpid()
-    end = time.time() + 20
-    while uploads(workspace):  # they are deleted after the job is done: killed before, it finds them again
-        assert time.time() < end
-        time.sleep(0.05)
+    uploads = workspace.settings.home / "uploads"
+    wait_until(lambda: not list(uploads.iterdir()))  # deleted after the job is done: killed before, it finds them again
 
 
 def test_an_error_ends_up_in_the_row_as_a_sentence(workspace):
@@ -97,16 +90,6 @@ def test_a_job_that_is_being_done_is_not_done_again(workspace):
         worker.perform(workspace, job.id)
 
 
-def test_a_process_with_the_same_number_is_not_the_same_process(workspace):
-    job = workspace.store.jobs.add("sample", "x", "", {})
-    workspace.store.jobs.update(
-        job.id, status="running", pid=os.getpid(), pid_started=1.0, host=processes.this_process()["host"]
-    )
-    [listed] = queue.listed(workspace)
-    assert listed.status == "interrupted"
-    assert "Resume it" in listed.error
-
-
 @pytest.fixture
 def building(workspace, monkeypatch) -> Iterator[tuple[Job, ModelServer]]:
     """A build, stopped by a test in the middle: its endpoint embeds a batch in a second until the test says so."""
@@ -118,13 +101,13 @@ def building(workspace, monkeypatch) -> Iterator[tuple[Job, ModelServer]]:
         corpora.add_file(workspace, corpus, "long.txt", lines.encode())
         arguments = {"corpus": corpus.id, "name": "i", "config": asdict(CONFIG)}
         job = queue.submit_once(workspace, NewJob("index", "Build i", corpus.id, arguments))[0]
-        end = time.time() + 200
-        while not (0 < job.done < (job.total or 0) and job.unit == "chunks"):
-            assert job.status in queue.ACTIVE, job
-            assert time.time() < end
-            time.sleep(0.05)
-            job = workspace.store.jobs.get(job.id)
-        yield job, server
+
+        def in_the_middle() -> Job | None:
+            now = workspace.store.jobs.get(job.id)
+            assert now.status in queue.ACTIVE, now
+            return now if 0 < now.done < (now.total or 0) and now.unit == "chunks" else None
+
+        yield wait_until(in_the_middle, 200), server
 
 
 CONFIG = IndexConfig("sentences", 12, embedder="openai:bags")
@@ -167,25 +150,6 @@ def test_a_job_is_resumed_by_its_person_or_by_an_admin_who_pays_then(workspace, 
     assert [job_verbs.resume(each, job).person for each in (root, ann)] == ["root", "ann"]
 
 
-def uploads(workspace) -> list[Path]:
-    return list((workspace.settings.home / "uploads").iterdir())
-
-
-def staged_job(workspace, status: str = "queued") -> Job:
-    corpus = workspace.store.corpora.all()[0] if workspace.store.corpora.all() else workspace.store.corpora.add("notes")
-    folder, staged = corpora.stage(workspace, [("a.txt", b"The pump was replaced.")])
-    arguments = {"corpus": corpus.id, "folder": str(folder), "files": staged, "replace": False}
-    job = workspace.store.jobs.add("documents", "Add files", corpus.id, arguments)
-    workspace.store.jobs.update(job.id, status=status)
-    return workspace.store.jobs.get(job.id)
-
-
-def test_a_killed_upload_is_resumed_from_its_copies(workspace):
-    job = staged_job(workspace, "interrupted")
-    assert worker.perform(workspace, job.id).result["files"][0]["status"] == "added"
-    assert uploads(workspace) == []
-
-
 SUBMIT = """
 import sys
 from ragviz.core.job import NewJob
@@ -203,13 +167,9 @@ for name in map(str.strip, sys.stdin):  # all have loaded everything: they submi
 """
 
 
-@pytest.mark.parametrize("database", ["sqlite", "postgresql"])
-def test_processes_that_submit_the_same_job_at_once_start_one(workspace, database, monkeypatch):
-    if database == "postgresql":
-        if not (url := os.environ.get("RAGVIZ_TEST_POSTGRESQL_URL")):
-            pytest.skip("RAGVIZ_TEST_POSTGRESQL_URL is not set")
-        monkeypatch.setenv("RAGVIZ_DATABASE_URL", emptied(url))
-        workspace = Workspace(Settings(_env_file=None, home=workspace.settings.home))
+def test_processes_that_submit_the_same_job_at_once_start_one(workspace, database_url, monkeypatch):
+    monkeypatch.setenv("RAGVIZ_DATABASE_URL", database_url)
+    workspace = Workspace(Settings(_env_file=None, home=workspace.settings.home))
     workspace.store.corpora.add("notes")
     command = [sys.executable, "-c", SUBMIT, str(workspace.settings.home)]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "bufsize": 1}
@@ -270,9 +230,6 @@ def test_a_job_whose_process_died_does_not_keep_the_next_from_starting(workspace
     second, is_new = queue.submit_once(workspace, NewJob("sample", "x", "", {}))
     assert is_new
     assert second.id != first.id
-
-
-# The queue
 
 
 def waiting(number: int, person: str, kind: str = "index", status: str = "queued") -> Job:

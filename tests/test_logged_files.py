@@ -25,7 +25,6 @@ def read(value, name="log.json", **roles):
 
 
 def only(value, name="log.json", **roles):
-    """The one item of a file."""
     [log] = read(value, name, **roles).logs
     [item] = log.items
     return item
@@ -36,7 +35,6 @@ def only(value, name="log.json", **roles):
 FILES = {
     "peers/autorag/result_generator_0.parquet": [(10, 10, 0, 0, 0, 0, 3)],
     "peers/autorag/result_lexical_retrieval_best_0.parquet": [(10, 0, 0, 10, 100, 10, 6)],
-    "peers/autorag/result_semantic_retrieval_0.parquet": [(10, 0, 0, 10, 100, 0, 3)],
     "peers/autorag/semscore_generator_1.parquet": [(200, 200, 0, 0, 0, 0, 4)],
     "peers/azure_eval/rag_postgres_baseline_eval_results.jsonl": [(10, 10, 0, 10, 30, 10, 3)],
     "peers/continuous_eval/retrieval_sm.jsonl": [(10, 0, 0, 10, 32, 10, 0)],
@@ -44,29 +42,23 @@ FILES = {
     "peers/deepeval/deepeval_goldens.csv": [(15, 15, 0, 15, 17, 15, 0)],
     "peers/deepeval/deepeval_goldens.json": [(15, 15, 0, 15, 17, 15, 0)],
     "peers/deepeval/deepeval_test_run_sample.json": [(1, 1, 0, 1, 3, 0, 2)],
-    "peers/deepeval/koushik_latest_test_run.json": [(1, 1, 0, 0, 0, 1, 1)],
-    "peers/deepeval/postgres_rag_latest_test_run.json": [(2, 2, 0, 0, 0, 2, 1)],
     "peers/haystack/aragog_minilm_topk1_chunk64.csv": [(107, 80, 0, 107, 107, 107, 3)],
-    "peers/haystack/aragog_mpnet_topk3_chunk64.csv": [(107, 97, 0, 107, 321, 107, 3)],
     "peers/haystack/squad_extractive_minilm_topk2.csv": [(100, 100, 0, 100, 100, 100, 5)],
     "peers/inspectorraget/mtrag_human_evaluations_10tasks.json": [(10, 10, 0, 10, 23, 10, 12)] * 3,
     "peers/mtrag/mtrag_responses-10.jsonl": [(10, 10, 0, 9, 23, 10, 0)],
     "peers/open_rag_eval/open_rag_eval_answers_bom.csv": [(6, 6, 0, 6, 14, 0, 0), (1, 1, 0, 1, 2, 0, 0)],
     "peers/otel/jaeger_k8s_agent.json": [(1, 1, 0, 0, 0, 0, 0)],
     "peers/otel/tempo_export_with_batches.json": [(1, 1, 0, 1, 1, 0, 0)],
-    "peers/phoenix/phoenix_dataset_export_first12.csv": [(7, 7, 0, 0, 0, 0, 0)],
     "peers/phoenix/phoenix_llm_spans_first12.jsonl": [(6, 6, 0, 0, 0, 0, 0)],
     "peers/phoenix/phoenix_retriever_spans.jsonl": [(4, 0, 0, 2, 18, 0, 0)],
     "peers/plain/clinical_rag_retrieval.json": [(15, 0, 0, 0, 0, 0, 3)] * 3,
     "peers/promptfoo/promptfoo_comparisons.json": [(4, 0, 4, 0, 0, 0, 2)] * 3,
     "peers/ragas/finance_summary_detailed_results.json": [(5, 5, 0, 0, 0, 0, 4)],
-    "peers/ragas/medical_ragas_results_1row.csv": [(1, 1, 0, 1, 1, 0, 2)],
     "peers/ragas/multimodal_medical_ragas_results.csv": [(3, 3, 0, 3, 9, 3, 4)],
     "peers/ragas/rag_hr_ragas_results.json": [(5, 5, 0, 5, 35, 5, 4)],
     "peers/ragas/ragas_app_edited_chain_runs.json": [(18, 18, 0, 0, 0, 18, 1)],
     "peers/ragchecker/ragchecker_checking_inputs.json": [(2, 2, 0, 2, 7, 2, 0)],
     "peers/ragchecker/ragchecker_checking_outputs.json": [(2, 2, 0, 2, 7, 2, 11)],
-    "peers/trulens/span_generation.json": [(1, 1, 0, 1, 4, 0, 0)],
     "peers/trulens/span_record_root.json": [(1, 1, 0, 0, 0, 1, 0)],
     "peers/trulens/span_retrieval.json": [(1, 0, 0, 1, 4, 0, 0)],
     "peers/trulens/trulens_otel_events_llama.csv": [(1, 1, 0, 1, 3, 0, 0)],
@@ -74,23 +66,17 @@ FILES = {
     "inspectorraget/RAG Model Performance.json": [(100, 100, 0, 100, 100, 80, 8), (100, 80, 0, 100, 100, 80, 8)]
     + [(100, 100, 0, 100, 100, 80, 8)] * 2,
     "tonic_validate/examples/titan_vs_cohere/cohere_run.csv": [(55, 55, 0, 55, 275, 55, 1)],
-    "tonic_validate/examples/chatbees_vs_openai/openai_run.csv": [(55, 54, 0, 0, 0, 55, 1)],
-    "trec/compat.run": [(2, 0, 0, 2, 1927, 0, 0)],
     "trec/results.test": [(3, 0, 0, 3, 1500, 0, 0)],
 }
 QUESTION_SETS = [
     "peers/autorag/autorag_generated_qa.parquet",
-    "peers/autorag/qa_data_sample.parquet",
     "peers/azure_eval/rag_postgres_ground_truth.jsonl",
     "peers/giskard/giskard_test-set.jsonl",
-    "peers/ragas/ragas_hf_doc_qa_eval.csv",
     "tonic_validate/examples/titan_vs_cohere/qa_pairs.json",
-    "tonic_validate/examples/question_and_answer_list.json",
 ]
 NO_LOGS = [
     "peers/autorag/corpus_data_sample.parquet",
     "peers/autorag/result_summary.csv",
-    "peers/autorag/semscore_summary.csv",
     "peers/trulens/span_eval_root.json",
     "trec/qrels.test",
 ]

@@ -28,9 +28,6 @@ PUMPS = (
 VALVES = "北阀门于2021年更换😀。检修周期为三十天。负责人是王芳。"
 
 
-# Without a browser
-
-
 def test_a_mark_becomes_what_was_chosen():
     one, two, three, gone = (Span("d", n, n + 1, "x") for n in (1, 2, 3, 4))
     draft = Draft()
@@ -42,9 +39,6 @@ def test_a_mark_becomes_what_was_chosen():
     assert list(targets_of(draft)) == ["for 1.2", "new", "or 1", "or 2"]
     put_in(draft, gone, "for 1.2")
     assert draft.evidence == ((one, gone), (three,))
-
-
-# In a browser
 
 
 @pytest.fixture(scope="module")

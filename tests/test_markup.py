@@ -81,10 +81,7 @@ def test_exactly_the_gold_is_marked(text: str, data: st.DataObject) -> None:
     assert html.unescape("".join(marked)) == markup.visible(text[start:end])
 
 
-def test_hostile_text_stays_text() -> None:
-    for out in (markup.highlighted(HOSTILE), markup.cuts(HOSTILE, [(0, 5), (3, 20)])):
-        assert "<script" not in out
-        assert "<img" not in out
+def test_a_language_cannot_make_markup() -> None:
     assert markup.highlighted("x", language='"><script>').count("<script>") == 0
 
 

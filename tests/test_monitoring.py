@@ -24,6 +24,7 @@ from ragviz.core.settings import Settings
 from ragviz.jobs import queue
 from ragviz.models.requests import Paid
 from ragviz.service import corpus_verbs
+from ragviz.store import database
 from ragviz.ui import cache, monitoring
 from ragviz.workspace import Workspace
 from tests.test_browser import free_port, serving
@@ -156,6 +157,7 @@ def test_health_without_a_database_and_an_address_that_is_taken(tmp_path: Path, 
     with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(UsageError, match="nothing can listen"):
         monitoring.listen(f"127.0.0.1:{taken.getsockname()[1]}")
     monkeypatch.setattr(cache, "_opened", [])
+    monkeypatch.setattr(database, "AT_FIRST", 0.1)
     server = monitoring.listen("0")
     try:
         status, said = get(f"http://127.0.0.1:{server.server_port}/healthz")

@@ -6,12 +6,10 @@ from pathlib import Path
 import pytest
 
 from ragviz.analysis import run_verdict
-from ragviz.core.settings import Settings
 from ragviz.core.verdict import Claim, ClaimVerdict, Matrix
 from ragviz.runs import exports, imports, judgements, measurements, running
 from ragviz.targets import logged_file
 from ragviz.targets.logged_item import Log, LoggedItem, Passage
-from ragviz.workspace import Workspace
 
 COUNTED = Path(__file__).parent / "data" / "ragchecker.json"
 
@@ -179,8 +177,6 @@ def test_evidence_in_documents_tells_the_stages_without_a_judge(workspace):
     assert silent.explanation.endswith("The contexts hold the answer.")
 
 
-# By a judge that was asked here, and by another program's verdicts
-
 ASKED_HERE = {
     "right": ("Harlow replaced the north pump in 1998.", PUMP, "fine", "not_judged"),
     "unused": ("Zebras juggle lanterns.", PUMP, "unused", "unsupported"),
@@ -191,11 +187,8 @@ ASKED_HERE = {
 
 
 @pytest.mark.parametrize("reference", ["Harlow replaced the north pump in 1998.", ""])
-def test_a_judge_that_is_asked_here_tells_the_stages(server, tmp_path, reference):
-    settings = Settings(
-        _env_file=None, home=tmp_path / "home", openai_base_url=server.url, model="loopback", judge="loopback"
-    )
-    workspace = Workspace(settings)
+def test_a_judge_that_is_asked_here_tells_the_stages(with_models, reference):
+    workspace = with_models
     items = [
         LoggedItem(name, f"Who replaced the {name} pump?", reference, answer, (context,))
         for name, (answer, context, *_) in ASKED_HERE.items()

@@ -65,11 +65,7 @@ def test_causes_follow_k_and_answers_are_told_of_at_their_own_k_only():
         answer="Never.",
         status="answered",
         origin="m",
-        contexts=(
-            Context(chunk_id="a"),
-            Context(chunk_id="b"),
-            Context(chunk_id="c"),
-        ),
+        contexts=tuple(Context(chunk_id=each) for each in "abc"),
     )
     own = {"one": "wrong", "two": "below_k"}
     assert answer.answer
@@ -84,9 +80,6 @@ def test_causes_follow_k_and_answers_are_told_of_at_their_own_k_only():
     assert diagnose.about("fine", k=4, depth=50).title == "Correct"
     titles = [step.title for step in diagnose.waterfall(["below_k"], k=4, depth=50)]
     assert titles[2:4] == ["Not in top 50", "Ranked below 4"]
-
-
-# The verdict
 
 
 def of(ranks: list[int], causes: list[str], k: int = 3, **more: object) -> Measured:
@@ -114,7 +107,6 @@ def test_the_verdict_says_the_share_its_interval_and_the_greatest_loss():
 
 
 # 22 questions worked by hand: 19 with evidence, 2 unanswerable, 1 of which only the reference is known.
-
 KINDS = ["single"] * 19 + ["unanswerable"] * 2 + ["reference"]
 CAUSES_AT_3 = (
     ["fine"] * 10 + ["below_k"] * 4 + ["not_answered"] * 2 + ["wrong"] * 3 + ["fine", "wrong"] + ["wrong"]

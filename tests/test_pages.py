@@ -5,58 +5,46 @@ from __future__ import annotations
 import re
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import astuple
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Button
 
 from ragviz.analysis import outcomes
+from ragviz.analysis.what_if import Choices
+from ragviz.core import processes
+from ragviz.core.call import Paid
 from ragviz.core.configuration import IndexConfig, RunConfig
-from ragviz.core.document import Span
+from ragviz.core.document import Corpus
 from ragviz.core.errors import NotFoundError
 from ragviz.core.person import Person
 from ragviz.core.question import Question
-from ragviz.documents import corpora
 from ragviz.index import indexing
 from ragviz.jobs import queue, worker
-from ragviz.models.vectors import Vectors
-from ragviz.runs import measurements, running
+from ragviz.runs import judgements, measurements, overviews, running, what_if_of_run
 from ragviz.store.stored_corpora import StoredIndexes
 from ragviz.ui import cache as page_cache
-from ragviz.ui import frame, question_table, sign_ins
+from ragviz.ui import frame, job_panel, question_table, sign_ins, what_if_tab
 from ragviz.ui.kit import acting, figure
 from ragviz.workspace import Workspace, open_workspace
+from tests.builders import Bags, added, span
+from tests.builders import stored as document_of
 from tests.model_server import ModelServer
+from tests.system_server import SystemServer
 from tests.test_other_systems import stored
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [*(page for section in frame.NAVIGATION.values() for page in section), *frame.UNLISTED]
 installed_components = cache(manifest_scanner.scan_component_manifests)  # each AppTest would look through site-packages
 MARKED = "Notes *on* $pumps$ :smile:.md"  # a name full of markdown
-
-
-class Hashing:
-    """An embedder without a model: every word counts in a place of its own."""
-
-    name, max_tokens, embedded, seconds, identity, dims = "hashing", 256, 0, 0.0, "hashing", 64
-
-    def load(self) -> None:
-        pass
-
-    def embed(self, texts: Sequence[str], kind: str, progress: Callable[[int], None] | None = None) -> Vectors:
-        rows = np.full((len(texts), self.dims), 1e-3, dtype=np.float32)
-        for row, text in zip(rows, texts, strict=True):
-            for word in re.findall(r"\w+", text.lower()):
-                row[sum(map(ord, word)) % self.dims] += 1
-        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
 @pytest.fixture(scope="module")
@@ -73,44 +61,42 @@ def configure(patch: pytest.MonkeyPatch, home: Path) -> None:
     for name in ("ELASTICSEARCH_URL", "OPENAI_API_KEY", "OPENAI_BASE_URL", "RAGVIZ_DATABASE_URL"):
         patch.delenv(name, raising=False)
     patch.setenv("RAGVIZ_HOME", str(home))
-    patch.setattr(Workspace, "embedder", lambda *_: Hashing())
+    patch.setattr(Workspace, "embedder", lambda *_: Bags())
 
 
 def seed(workspace: Workspace) -> None:
     store = workspace.store
-    corpus = store.corpora.add("notes")
     pumps = "\n\n".join(
         f"# Pump {n}\n\nPump {n} moves {n * 10} litres a minute and was built in {1990 + n}." for n in range(60)
     )
-    corpora.add_file(workspace, corpus, MARKED, pumps.encode())
-    corpora.add_file(
-        workspace, corpus, "阀门.txt", ("北阀门于2021年更换。检修周期为三十天。负责人是王芳。" * 3).encode()
-    )
-    corpora.add_file(workspace, corpus, "empty.txt", b"")
+    valves = "北阀门于2021年更换。检修周期为三十天。负责人是王芳。" * 3
+    corpus = added(workspace, "notes", {MARKED: pumps, "阀门.txt": valves, "empty.txt": ""})
     indexing.build_index(workspace, corpus, "small", IndexConfig(chunk_size=20, overlap=5))
     indexing.build_index(workspace, corpus, "large", IndexConfig(chunker="recursive", chunk_size=60))
-    store.questions.put(store.sets.add(corpus.id, "asked").id, questions(workspace, corpus.id))
+    store.questions.put(store.sets.add(corpus.id, "asked").id, questions(workspace, corpus))
     for name, index, retriever in (("words", "small", "bm25"), ("vectors", "large", "knn")):
         running.run(workspace, name, RunConfig(index=index, questions="asked", retriever=retriever, depth=20))  # type: ignore[arg-type]
 
 
-def questions(workspace: Workspace, corpus_id: str) -> list[Question]:
-    info = workspace.store.documents.find(corpus_id, MARKED)
-    assert info is not None
-    text = workspace.store.documents.get(corpus_id, info.id).text
-
-    def span(words: str) -> Span:
-        start = text.index(words)
-        return Span(info.id, start, start + len(words), words)
-
+def questions(workspace: Workspace, corpus: Corpus) -> list[Question]:
+    pumps = document_of(workspace, corpus, MARKED)
     one = [
         Question(
-            f"q{n}", f"How much does pump {n} move?", f"{n * 10} litres", ((span(f"moves {n * 10} litres"),),), "hand"
+            f"q{n}",
+            f"How much does pump {n} move?",
+            f"{n * 10} litres",
+            ((span(pumps, f"moves {n * 10} litres"),),),
+            "hand",
         )
         for n in range(2, 10)
     ]
     two = Question(
-        "two", "Which of 3 and 4 is older?", "3", ((span("in 1993"),), (span("in 1994"),)), "hand", "accepted"
+        "two",
+        "Which of 3 and 4 is older?",
+        "3",
+        ((span(pumps, "in 1993"),), (span(pumps, "in 1994"),)),
+        "hand",
+        "accepted",
     )
     none = Question("none", "Who built the tower? <b>$x$</b>", "", (), "hand")
     return [*one, two, none]
@@ -130,15 +116,7 @@ def copied(home: Path, folder: Path) -> Path:
 
 @pytest.fixture
 def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A home with nothing in it."""
     yield from opened(tmp_path / "home", monkeypatch)
-
-
-@pytest.fixture
-def typed(bare: Path) -> Iterator[None]:
-    """For tests that type settings: a server keeps what was there before, and all tests of a process have one."""
-    yield
-    button(show("settings"), "Reset to the environment").click().run()
 
 
 def opened(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
@@ -183,9 +161,6 @@ def words(app: AppTest) -> str:
     return "\n".join([re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", "\n".join(texts)), *html])
 
 
-# Every page
-
-
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_of_a_bare_home_says_what_to_do(bare: Path, page: str) -> None:
     app = show(page)
@@ -222,7 +197,6 @@ def test_a_page_is_drawn_without_loading_a_model_and_its_address_keeps_the_corpu
 
 
 def content(home: Path) -> str:
-    """Everything that the database holds."""
     with closing(sqlite3.connect(home / "ragviz.db")) as connection:
         return "\n".join(connection.iterdump())
 
@@ -253,9 +227,6 @@ def test_a_viewer_has_nothing_downloaded(home: Path, monkeypatch: pytest.MonkeyP
     assert button(shown, "Download tokenizer").disabled
 
 
-# Home
-
-
 def test_the_kinds_and_styles_chosen_are_those_of_the_job(home: Path) -> None:
     app = show("questions", tab="Generate", index="small")
     app.button_group(key="generate-kinds-extractive").set_value(["fact", "table"])
@@ -268,9 +239,6 @@ def test_the_kinds_and_styles_chosen_are_those_of_the_job(home: Path) -> None:
     assert arguments["kinds"] == {"fact": None, "table": None}
 
 
-# Documents
-
-
 def test_deleting_asks_first_and_says_what_goes(home: Path) -> None:
     app = show("documents")
     next(b for b in app.button if b.label.startswith("Delete the whole corpus")).click()
@@ -278,9 +246,6 @@ def test_deleting_asks_first_and_says_what_goes(home: Path) -> None:
     assert "2 indexes" in words(app)
     assert app.button(key="confirm-do").label == "Delete all of it"
     assert open_workspace().store.corpora.all(), "nothing is gone before it is confirmed"
-
-
-# Index
 
 
 def test_a_new_index_is_previewed_estimated_and_built(home: Path) -> None:
@@ -299,9 +264,6 @@ def test_a_new_index_is_previewed_estimated_and_built(home: Path) -> None:
     assert job.kind == "index"
     assert job.arguments["config"]["chunk_size"] == 16
     assert job.arguments["name"] == "notes-tokens-16"
-
-
-# Questions
 
 
 def button(app: AppTest, label: str) -> Button:
@@ -351,9 +313,6 @@ def test_a_generation_by_a_model_is_foreseen_and_bounded(home: Path, monkeypatch
     assert (arguments["generator"], arguments["budget"], arguments["kinds"]) == ("model", 1.5, {"fact": None})
 
 
-# Run
-
-
 def test_one_click_makes_a_run(home: Path) -> None:
     app = show("run")
     next(b for b in app.button if b.label == "Run").click()
@@ -362,9 +321,6 @@ def test_one_click_makes_a_run(home: Path) -> None:
     assert job.kind == "run"
     config = job.arguments["config"]
     assert (config["retriever"], config["k"], config["depth"]) == ("knn", 3, 50)
-
-
-# Results
 
 
 def test_a_long_list_has_pages_and_ends_on_its_last_one(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -418,7 +374,14 @@ def test_the_numbers_of_the_page_add_up_and_list_their_questions(home: Path) -> 
     assert "find" not in address(app)
 
 
-# Settings
+def test_what_if_measures_the_choices_of_the_address(home: Path) -> None:
+    workspace = open_workspace()
+    stored_rankings = what_if_of_run.stored_of(workspace, workspace.store.runs.get("vectors"))
+    effects = what_if_of_run.effects(stored_rankings, Choices(1, None, 100), None)
+    app = show("results", run="vectors", tab=what_if_tab.NAME, **{"if-k": "1", "if-budget": "100"})
+    tiles = {tile.label.rstrip("\u00a0↑↓"): tile.value for tile in app.metric}
+    measured = {"Recall": f"{effects['recall'].other.mean:.2f}", "Tokens read": f"{effects['tokens'].other.mean:,.0f}"}
+    assert measured.items() <= tiles.items()
 
 
 def test_settings_never_show_a_key(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -429,9 +392,6 @@ def test_settings_never_show_a_key(home: Path, monkeypatch: pytest.MonkeyPatch) 
     row = table[table["Variable"] == "OPENAI_API_KEY"].iloc[0]
     assert (row["Value"], row["Source"]) == ("••••9876", "environment")
     assert "sk-secret" not in words(app) + table.to_csv()
-
-
-# Jobs
 
 
 def test_a_failed_job_tells_why_and_can_be_resumed(home: Path) -> None:
@@ -461,9 +421,6 @@ def test_a_defect_is_an_apology_and_not_a_traceback(home: Path, monkeypatch: pyt
     assert "secret inside" not in app.error[0].value
 
 
-# A server that is down
-
-
 @pytest.mark.parametrize("page", ["home", "index", "settings", "results"])
 def test_pages_work_while_elasticsearch_is_down(home: Path, page: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ELASTICSEARCH_URL", "http://127.0.0.1:9")
@@ -475,4 +432,132 @@ def test_pages_work_while_elasticsearch_is_down(home: Path, page: str, monkeypat
         assert "127.0.0.1:9" not in words(app)
 
 
-# What other programs made
+def table(app):
+    return next(d.value for d in app.dataframe if "Run" in d.value)
+
+
+def test_runs_stand_with_what_they_measured(home: Path) -> None:
+    workspace = open_workspace()
+    rows = table(show("runs")).set_index("Run")
+    assert list(rows.index) == ["vectors", "words"], "the newest first"
+    for name in rows.index:
+        run = workspace.store.runs.get(name)
+        summary = measurements.summary_of(workspace, run)
+        recall = summary.metrics["recall@3"]
+        assert rows.loc[name, "Recall@k"] == f"{recall.mean:.2f} [{recall.low:.2f}, {recall.high:.2f}]"
+        assert rows.loc[name, "Not found to depth"] == summary.misses
+        assert rows.loc[name, "Question set"] == "asked"
+    assert (rows.loc["words", "Retriever"], rows.loc["words", "Chunking"]) == ("bm25", "tokens 20")
+    assert rows.loc["words", "Status"] == "done"
+
+
+def test_runs_are_filtered_by_the_address(home: Path) -> None:
+    store = open_workspace().store
+    store.runs.label(store.runs.get("words").id, note="the 基线 of June", tags=["baseline"])
+    for params in ({"find": "june 基线"}, {"tags": "baseline"}, {"find": "bm25 asked"}):
+        app = show("runs", **params)
+        assert list(table(app)["Run"]) == ["words"]
+        assert "1 of 2 runs · filter" in words(app)
+    app = show("runs", find="nothing like it")
+    assert not app.dataframe
+    assert "No run passes the filter" in words(app)
+    app = show("runs", tags="baseline,gone")
+    assert "gone" in app.warning[0].value
+    assert address(app)["tags"] == "baseline"
+
+
+def test_stored_means_are_those_of_the_run_and_follow_its_changes(home: Path, monkeypatch) -> None:
+    workspace = open_workspace()
+    run = workspace.store.runs.get("words")
+    ids = [run.id]
+    assert workspace.store.runs.summaries(ids, overviews._version()).keys() == {run.id}, "stored when the run ended"
+    summary = overviews.summaries(workspace, [run])[run.id]
+    measured = measurements.summary_of(workspace, run)
+    assert summary.estimates == measured.metrics | {
+        name: scored.estimate for name, scored in judgements.judgement_of(workspace, run).metrics.items()
+    }
+    assert (summary.questions, summary.ranked, summary.not_found) == (10, measured.n, measured.misses)
+    workspace.store.payments.add(run.id, Paid(2, dollars=0.25))
+    seen: list[tuple[int, int]] = []
+    again = overviews.summaries(workspace, workspace.store.runs.all(), lambda *each: seen.append(each))
+    assert seen == [(0, 1)], "the other run's are up to date"
+    assert (again[run.id].calls, again[run.id].dollars) == (2, 0.25)
+    monkeypatch.setattr(measurements, "summary_of", lambda *_, **__: pytest.fail("it was measured again"))
+    assert overviews.summaries(workspace, workspace.store.runs.all()) == again
+
+
+def test_an_endpoint_is_tried_kept_and_asked(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(queue, "start", lambda workspace, job: workspace.store.jobs.get(job.id))
+    with SystemServer(
+        lambda body: {"out": {"said": "20 litres", "hits": [{"body": "Pump 2 moves 20.", "n": 1}]}}
+    ) as server:
+        app = checked(show("targets", tab="Endpoint"))
+        fields = {field.label: field for field in [*app.text_input, *app.text_area]}
+        fields["Name"].set_value("bot")
+        fields["Address (URL)"].set_value(server.url)
+        app = checked(app.run())
+        button(app, "Test").click()
+        app = checked(app.run())
+        values = {field.label: field.value for field in app.text_input}
+        assert (values["Answer"], values["Contexts"]) == ("out.said", "out.hits[].body")  # guessed from the reply
+        assert "Pump 2 moves 20." in words(app)
+        button(app, "Save").click()
+        app = checked(app.run())
+        stored = open_workspace().store.targets.get("bot")
+        assert (stored.answer, stored.contexts, stored.url) == ("out.said", "out.hits[].body", server.url)
+        button(app, "Ask").click()
+        checked(app.run())
+        workspace = open_workspace()
+        job = workspace.store.jobs.all()[0]
+        assert worker.perform(workspace, job.id).result["run"] == "bot 1"
+        run = workspace.store.runs.get("bot 1")
+        answers = {each.recording.answer for each in workspace.store.judgements.all(run.id).values()}
+        assert answers == {"20 litres"}
+        assert len(server.bodies) == 1 + run.provenance["n"]
+
+
+@pytest.fixture
+def workspace(home: Path) -> Workspace:
+    return open_workspace()
+
+
+def read(marked: Iterable[str]) -> str:
+    """Markdown as a person reads it."""
+    return re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", "\n".join(marked))
+
+
+def toasts(app: AppTest) -> str:
+    return read(toast.value for toast in app.toast)
+
+
+def test_an_interrupted_build_stands_before_the_helpers_and_says_where_it_ended(workspace: Workspace) -> None:
+    jobs, corpus_id = workspace.store.jobs, workspace.store.corpora.get("notes").id
+    dead = processes.this_process() | {"started": 1.0}
+    build = {"host": dead["host"], "pid": dead["pid"], "pid_started": dead["started"], "status": "running"}
+    helper = {"host": "elsewhere", "heartbeat": time.time(), "status": "running"}
+    added = [("index", "Build small", {"name": "small"}, build)]
+    added += [("help-index", f"Help {n}", {"index": "x", "share": f"share {n}"}, helper) for n in range(2)]
+    for kind, title, arguments, columns in added:
+        job, _ = jobs.add_once(kind, title, corpus_id, arguments, lambda _: None)
+        jobs.update(job.id, **columns)
+    app = show("index")
+    assert read(each.label for each in app.sidebar.expander) == ":orange[▲] **Build small** interrupted\n1 more job"
+    assert f"Its process on {dead['host']} ended unexpectedly" in read(each.value for each in app.sidebar.caption)
+    assert f"its build was interrupted on {dead['host']}" in read(each.value for each in app.main.markdown)
+
+
+@pytest.mark.parametrize(
+    ("page", "label", "params"), [("index", "Build index", {"tab": "New index"}), ("run", "Run", {})]
+)
+def test_who_presses_in_the_same_moment_is_told_that_it_runs_already(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, page: str, label: str, params: dict[str, str]
+) -> None:
+    first, second = show(page, **params), show(page, **params)
+    button(first, label).click()
+    checked(first.run())
+    [job] = workspace.store.jobs.all()
+    monkeypatch.setattr(job_panel, "active_job", lambda *_, **__: None)  # looked up a moment before the job was there
+    button(second, label).click()
+    checked(second.run())
+    assert [each.id for each in workspace.store.jobs.all()] == [job.id]
+    assert f"{job.title} is waiting or running already. Nothing was started a second time." in toasts(second)

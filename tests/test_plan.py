@@ -26,18 +26,12 @@ def of(cells: list[Cell], what: str) -> Counter:
     return counts
 
 
-# How many of each
-
-
 def test_kinds_without_a_number_share_what_is_left_by_the_mix():
     # By hand: 100 - 40 = 60; shares of number and list are 12 and 8: 36 and 24.
     assert kinds_of(100, {"fact": 40, "number": None, "list": None}) == {"fact": 40, "number": 36, "list": 24}
     assert sum(kinds_of(None, {}).values()) == 50
     assert sum(kinds_of(1000, {}).values()) == 1000
     assert kinds_of(100, {})["fact"] == round(100 * MIX["fact"] / sum(MIX.values()))
-
-
-# Documents and sections
 
 
 def test_documents_share_by_the_square_root_of_their_length():

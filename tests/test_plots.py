@@ -8,7 +8,7 @@ import pytest
 from ragviz.analysis import flows
 from ragviz.analysis.points import Points, points_of
 from ragviz.core.call import Estimate
-from ragviz.report import curve_plots, leaderboard_plots, pair_plots, small_multiples
+from ragviz.report import curve_plots, leaderboard_plots, pair_plots
 from ragviz.report.curve_plots import Curve, Ranks
 from ragviz.report.leaderboard_plots import Row
 
@@ -91,10 +91,3 @@ def test_names_of_runs_cannot_break_a_figure_or_become_markup() -> None:
     for each in drawn:
         shown = [text for trace in each.data for text in [trace.name or "", *(trace.hovertext or [])]]
         assert not [text for text in shown if "<a" in text]
-
-
-def test_panels_of_runs_that_begin_and_end_alike_have_different_titles() -> None:
-    names = [f"sample-experiment-{size} {way}, with reranking" for size in (100, 200) for way in ("knn", "bm25")]
-    drawn = small_multiples.curves([curve(name) for name in names], k=1, y_title="Recall")
-    titles = {each.text for each in drawn.layout.annotations if "■" in (each.text or "")}
-    assert len({title.partition("</span> ")[2] for title in titles}) == 4

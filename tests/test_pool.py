@@ -9,9 +9,12 @@ from typing import Any
 
 import pytest
 
+from ragviz.analysis import pooled
+from ragviz.analysis.pooled import Verdicts
 from ragviz.core.call import Call
 from ragviz.core.document import Chunk, Span
 from ragviz.core.question import Question
+from ragviz.core.ranking import Ranking, Retrieved
 from ragviz.core.recording import Context, Recording
 from ragviz.core.verdict import ClaimVerdict
 from ragviz.judging import forecast, planning, pool, work
@@ -180,3 +183,34 @@ def test_the_pool_keeps_what_single_chunks_say_and_what_sets_say():
     assert known(shared, "a", 1).wanted() == pool.Asked((0,), (0,)), "these are other claims"
     bodies = [json.loads(body) for (about, *_), body in shared.bodies.items() if about == pool.subject("q", "r")]
     assert sorted(body["id"] for body in bodies) == ["a", "b", "c"]
+
+
+# Rankings measured by pooled verdicts
+
+
+def result(question_id: str, ids: str, gold: tuple[tuple[str, ...], ...]) -> Retrieved:
+    return Retrieved(question_id, Ranking(tuple(ids), tuple(-float(n) for n in range(len(ids)))), gold)
+
+
+BOTH, ONE, NOTHING = frozenset({0, 1}), frozenset({0}), frozenset[int]()
+RESULTS = [
+    result("found", "gabc", (("g",),)),
+    result("answered by b", "abcg", (("g",),)),
+    result("half", "abhc", (("h",), ("i",))),
+    result("unjudged", "abcd", (("g",),)),
+    result("open", "abcd", ()),
+]
+VERDICTS = {
+    "found": Verdicts(2, {"g": ONE, "a": NOTHING, "b": ONE, "c": BOTH}),
+    "answered by b": Verdicts(2, {"a": NOTHING, "b": BOTH, "g": BOTH}),
+    "half": Verdicts(2, {"a": ONE, "b": ONE, "h": NOTHING}),
+    "unjudged": Verdicts(),
+}
+
+
+def test_a_missed_question_may_be_answered_by_another_chunk():
+    found = pooled.measure(RESULTS, VERDICTS, 3, "judge")
+    # b at 2 supports all; h of h and i; nobody judged a to d
+    assert (found.missed, found.found) == (3, (pooled.Found("answered by b", "b", 2),))
+    assert found.share == pytest.approx((1 + 2 / 3 + 1 + 0) / 4)
+    assert "Of 3 questions without all evidence in the first 3 chunks, 1 is answered by another chunk" in found.sentence

@@ -2,16 +2,11 @@
 
 import pytest
 
-from ragviz import sample
 from ragviz.core.configuration import IndexConfig
 from ragviz.core.document import Document
-from ragviz.core.settings import Settings
-from ragviz.documents import corpora
 from ragviz.index import damage, indexing, prefixes
-from ragviz.questions import exchange
 from ragviz.retrieval import search
-from ragviz.workspace import Workspace
-from tests.model_server import ModelServer
+from tests.builders import sample_with_models
 
 TEXT = """\
 # Leave
@@ -75,13 +70,7 @@ def test_a_heading_that_repeats_the_title_is_said_once_and_a_long_path_keeps_its
 
 @pytest.fixture(scope="module")
 def workspace(tmp_path_factory):
-    with ModelServer() as server, pytest.MonkeyPatch.context() as patch:
-        patch.setenv("OPENAI_BASE_URL", server.url)
-        workspace = Workspace(Settings(_env_file=None, home=tmp_path_factory.mktemp("home")))
-        corpus = workspace.store.corpora.add("sample")
-        for name, data in sample.documents():
-            corpora.add_file(workspace, corpus, name, data)
-        exchange.import_data(workspace, corpus, sample.questions(), "questions.jsonl", "q")
+    with sample_with_models(tmp_path_factory.mktemp("home")) as (workspace, _, corpus):
         for prefix in prefixes.PREFIXES:
             config = IndexConfig(embedder="openai:bags", prefix=prefix, chunk_size=80)
             indexing.build_index(workspace, corpus, prefix, config)

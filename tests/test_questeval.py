@@ -34,14 +34,6 @@ def bank_of(*answers, language="en"):
 # The numbers
 
 
-def test_worked_example():
-    """Three questions, two answered with F1 0.5 and 1: "in the year 1931" is 1 of 3 words and all of the reference."""
-    measured = measure(bank_of("1931", "Paris", "red"), ["in the year 1931", "Paris", None])
-    assert measured.f1 == (pytest.approx(0.5), 1.0, None)
-    assert (measured.precision, measured.recall) == (pytest.approx(0.75), pytest.approx(2 / 3))
-    assert (measured.questions, measured.answerable, measured.answered, measured.quality) == (3, 3, 2, 0)
-
-
 def test_both_denominators_and_what_the_reference_does_not_answer():
     """|Q| = 5, |A| = 4, |B| = 2; the generated text's answer to the question outside A counts nowhere."""
     measured = measure(bank_of("1931", "Paris", "red", "blue", None), ["in 1931", "Paris", None, None, "green"])
@@ -60,33 +52,22 @@ def test_chinese_answers_are_compared_by_jiebas_words():
     assert measured.f1 == (pytest.approx(2 / 3), 1.0)
 
 
-# The public evaluation's numbers
-
-
 @pytest.mark.parametrize(
     ("reference", "generated", "expected"),
     [
         (["上海市", "500万元", "无法推断"], ["上海市", "无法推断", "成都"], (1.0, 0.5)),
-        (["上海市", None], ["上海市", "成都"], (1.0, 1.0)),
         (["上海市"], ["上海市。"], (2 / 3, 1.0)),  # the full stop is a token: 1 of 2 and 1 of 1
         (["Tower"], ["tower"], (0.0, 1.0)),  # capitals count
         (["a b"], ["a c"], (2 / 3, 1.0)),  # "a", " " and a letter: the blank is a token too, 2 of 3 and 2 of 3
         (["无法推断"], ["上海市"], (0.0, 0.0)),
-        (["上海市"], [None], (0.0, 0.0)),
-        ([], [], (0.0, 0.0)),
-        (["上海市", "成都市"], ["上海市"], (0.0, 0.0)),  # too few
         (["上海市", "无法推断"], ["上海市"], (1.0, 1.0)),  # too few, but none that counts is missing
         (["上海市"], ["上海市", "成都市"], (1.0, 1.0)),  # too many
         (["无法推断。"], ["上海市"], (0.0, 1.0)),  # only these four characters and nothing else are unanswerable
-        (["", "上海市"], ["", "上海市"], (1.0, 1.0)),
         (["", "上海市"], ["上海市", "上海市"], (0.5, 1.0)),
     ],
 )
 def test_crud_by_hand(reference, generated, expected):
     assert crud(reference, generated) == pytest.approx(expected)
-
-
-# Banks that others made
 
 
 UNANSWERABLE = "无法推断"
@@ -112,9 +93,6 @@ def test_banks_in_the_layout_of_the_public_ones(file, items, uneven_items, unans
     for name, bank in imported.banks.items():
         assert [item.question for item in bank.items] == raw[name]["question"]
         assert [item.answer or UNANSWERABLE for item in bank.items] == raw[name]["answers"]
-
-
-# A bank by a model
 
 
 def reply_of(*entries):

@@ -16,11 +16,13 @@ from typing import Any
 import pytest
 
 import ragviz
+from ragviz.core.configuration import IndexConfig
 from ragviz.core.document import Span
 from ragviz.core.errors import Cancelled, NotFoundError, ServiceError, UsageError
 from ragviz.core.question import Question
 from ragviz.core.question_set import QuestionSet
 from ragviz.core.settings import Settings
+from ragviz.index import indexing
 from ragviz.jobs import worker
 from ragviz.library.project import Project
 from ragviz.runs import contexts, imports, measurements, recorded, running
@@ -30,6 +32,7 @@ from ragviz.targets.callables import Called
 from ragviz.targets.endpoint import Asker, of_choices
 from ragviz.targets.logged_item import Passage
 from ragviz.workspace import Workspace
+from tests.builders import added, asking
 from tests.conftest import ROOT, CommandResult
 from tests.system_server import SystemServer
 
@@ -177,8 +180,6 @@ DOCUMENT = SimpleNamespace(page_content="P", metadata={"source": "p.pdf"}, id=No
 
 
 class Chain:
-    """As a retrieval chain of LangChain has it."""
-
     def get_input_jsonschema(self) -> dict[str, Any]:
         return {"type": "object", "properties": {"input": {"type": "string"}}}
 
@@ -187,15 +188,11 @@ class Chain:
 
 
 class Engine:
-    """As a query engine of LlamaIndex has it."""
-
     def query(self, text: str) -> Any:
         return SimpleNamespace(response="A", source_nodes=[NODE])
 
 
 class Pipeline:
-    """As a pipeline of Haystack has it."""
-
     def inputs(self) -> dict[str, Any]:
         text = {"type": str, "is_mandatory": True}
         return {"retriever": {"query": text, "top_k": {"type": int}}, "prompt": {"question": text}}
@@ -252,22 +249,15 @@ def test_what_a_function_raises_is_the_reason(workspace: Workspace) -> None:
 def made_here(workspace: Workspace) -> Project:
     """A run "here" of six questions, answered from an index by the extractive answerer."""
     project = Project(workspace)
-    folder = workspace.settings.home / "texts"
-    folder.mkdir(parents=True)
     places = ("pool", "library", "museum", "bakery", "station", "school")
-    for n, place in enumerate(places):
-        lines = f"The {place} of Ebbing opens at {n + 6} in the morning. It is in street number {n}.\n\nNothing else."
-        (folder / f"{place}.txt").write_text(lines, encoding="utf-8")
-    project.add_documents("ebbing", folder)
-    project.build_index("ebbing", "small", chunk_size=20, embedder="none", backend="local")
+    said = "The {} of Ebbing opens at {} in the morning. It is in street number {}.\n\nNothing else."
+    corpus = added(workspace, "ebbing", {f"{p}.txt": said.format(p, n + 6, n) for n, p in enumerate(places)})
+    indexing.build_index(workspace, corpus, "small", IndexConfig(chunk_size=20, embedder=""))
     rows = [
-        {"id": f"q{n}", "question": f"When does the {place} open in the morning?", "answer": f"At {n + 6}."}
-        | {"document": f"{place}.txt", "quote": f"opens at {n + 6} in"}
-        for n, place in enumerate(places)
+        (f"{p}.txt", f"opens at {n + 6} in", f"When does the {p} open in the morning?", f"At {n + 6}.")
+        for n, p in enumerate(places)
     ]
-    file = workspace.settings.home / "asked.jsonl"
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    project.import_questions("ebbing", "asked", file)
+    asking(workspace, corpus, rows)
     project.run("small", "asked", "here", retriever="bm25", k=2, answerer="extractive")
     return project
 

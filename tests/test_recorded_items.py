@@ -5,14 +5,14 @@ import json
 import pytest
 
 from ragviz.analysis.ties import Price
-from ragviz.core.configuration import IndexConfig, RunConfig
+from ragviz.core.configuration import IndexConfig
 from ragviz.core.digests import digest
 from ragviz.core.document import Span
 from ragviz.core.errors import Cancelled
 from ragviz.core.question import Question
 from ragviz.index import indexing
 from ragviz.questions import occurrences
-from ragviz.runs import comparisons, exports, imports, judgements, measurements, overviews, running
+from ragviz.runs import comparisons, exports, imports, judgements, measurements, overviews
 from ragviz.service import question_verbs
 from ragviz.targets.logged_item import Log, LoggedItem, Passage
 
@@ -165,35 +165,6 @@ def test_an_interrupted_import_continues_and_a_cancelled_one_leaves_nothing(work
     with pytest.raises(Cancelled):
         imports.import_run(workspace, corpus, "s", log, progress=stop)
     assert (workspace.store.runs.find("s"), workspace.store.sets.find("s")) == (None, None)
-
-
-def test_a_run_recorded_by_file_has_the_scores_of_the_run_made_here(workspace):
-    corpus = stored(workspace, a=TEXT, b=ZH, c="Dogs are fed at noon. The roof was inspected in 2003 by Miller.")
-    indexing.build_index(workspace, corpus, "i", IndexConfig(embedder="", chunk_size=16, overlap=4))
-    asked = workspace.store.sets.add(corpus.id, "asked")
-    questions = [("Who replaced the north pump?", "Harlow", 0, 100), ("What is fed at noon?", "Dogs", 0, 21)]
-    documents = {info.name: info.id for info in workspace.store.documents.all(corpus.id)}
-    spans = [
-        Span(documents[name], start, end) for (_, _, start, end), name in zip(questions, ("a.md", "c.md"), strict=True)
-    ]
-    workspace.store.questions.put(asked.id, [
-        Question(str(n), text, answer, ((span,),), "hand", "accepted")
-        for n, ((text, answer, _, _), span) in enumerate(zip(questions, spans, strict=True))
-    ])  # fmt: skip
-    made = running.run(workspace, "made", RunConfig("i", "asked", "bm25", depth=3, k=3, answerer="extractive"))
-    written = [
-        json.dumps([case.question.id, case.answer[0], [case.chunks[hit.chunk_id].text for hit in case.hits]])
-        for case in exports.cases_of(workspace, made)
-    ]
-    items = [item(i, *read, question="", reference="", answer=answer) for i, answer, read in map(json.loads, written)]
-    run = recorded(workspace, corpus, *items, question_set=asked)
-    for k in range(1, run.config.depth + 1):
-        ours, theirs = (measurements.summary_of(workspace, each, k).metrics for each in (made, run))
-        assert ours == theirs
-    ours, theirs = (judgements.judgement_of(workspace, each) for each in (made, run))
-    assert {name: ours.scores[name] for name in theirs.scores} == theirs.scores
-    assert ours.causes == theirs.causes
-    assert comparisons.compare_runs(workspace, [made, run]).notes == ()
 
 
 def test_lost_questions_are_searched_in_an_index_of_the_documents(workspace, command_line, monkeypatch):

@@ -11,30 +11,25 @@ from ragviz.analysis.requirements import checked, no_worse, parsed
 from ragviz.core.call import Estimate
 from ragviz.core.configuration import IndexConfig, RunConfig
 from ragviz.core.ranking import Ranking
-from ragviz.documents import corpora
 from ragviz.index import indexing
 from ragviz.questions import exchange
 from ragviz.runs import acceptance, running
 from ragviz.stats.clusters import clusters_of
 from ragviz.stats.differences import paired_difference
 from ragviz.workspace import open_workspace
+from tests.builders import added
 from tests.test_running import DOCUMENT, ROWS
 
 
 @pytest.mark.parametrize(
     ("written", "standing", "passed"),
     [
-        ("recall@3>=0.7", "met", True),
         ("recall@3>=0.74", "met", True),
         ("recall@3>0.74", "undecided", True),
-        ("recall@3>=0.8", "undecided", True),
         ("recall@3>=0.83", "undecided", True),
         ("recall@3>0.83", "undecided", False),
-        ("recall@3>=0.85", "undecided", False),
         ("recall@3>=0.9", "undecided", False),
         ("recall@3>0.9", "not met", False),
-        ("recall@3>=0.95", "not met", False),
-        ("recall@3<=0.95", "met", True),
         ("recall@3<=0.9", "met", True),
         ("recall@3<0.9", "undecided", True),
         ("recall@3<=0.8", "undecided", False),
@@ -60,11 +55,9 @@ def shifted(loss, spread, n=400, documents=100):
     [
         (0.0, 0.05, "met"),  # within ± 0.006
         (0.01, 0.05, "met"),  # significantly worse, but by less than what is allowed
-        (0.02, 0.05, "undecided"),
         (0.05, 0.05, "not met"),
         (0.05, 1.0, "undecided"),  # a loss that the interval does not show
         (-0.05, 1.0, "undecided"),  # a gain whose interval reaches losses that are not allowed
-        (-0.2, 1.0, "met"),
     ],
 )
 def test_worse_than_the_baseline_means_that_the_interval_says_so(loss, spread, standing):
@@ -97,8 +90,7 @@ def home(tmp_path, monkeypatch):
     monkeypatch.setenv("RAGVIZ_HOME", str(tmp_path / "home"))
     monkeypatch.chdir(tmp_path)
     workspace = open_workspace()
-    corpus = workspace.store.corpora.ensure("pumps")
-    corpora.add_file(workspace, corpus, "pumps.txt", DOCUMENT.encode())
+    corpus = added(workspace, "pumps", {"pumps.txt": DOCUMENT})
     indexing.build_index(workspace, corpus, "words", IndexConfig(chunk_size=20, overlap=0, embedder=""))
     data = "\n".join(map(json.dumps, ROWS)).encode()
     exchange.import_data(workspace, corpus, data, "asked.jsonl", "asked")

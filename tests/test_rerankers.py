@@ -11,13 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragviz.core.configuration import IndexConfig, RunConfig
+from ragviz.core.question import Question
 from ragviz.core.ranking import Ranking
-from ragviz.core.settings import Settings
-from ragviz.documents import corpora
 from ragviz.index import indexing
 from ragviz.models import token_vectors, weights
 from ragviz.models.token_vectors import unit
-from ragviz.questions import exchange
 from ragviz.retrieval import (
     cross_encoder_reranker,
     listwise,
@@ -27,7 +25,9 @@ from ragviz.retrieval import (
 from ragviz.retrieval.reranking import Candidates, Parts
 from ragviz.runs import comparisons, measurements, running
 from ragviz.workspace import Workspace
-from tests.model_server import ModelServer, complete
+from tests.builders import added
+from tests.builders import asking as set_of
+from tests.model_server import complete
 
 WORDS = {"cat": (1.0, 0.0), "dog": (0.6, 0.8), "fish": (0.0, 2.0), "zero": (0.0, 0.0)}
 """Vectors of words that are not all of unit length: their cosines are 0.6 (cat, dog), 0 and 0.8 (dog, fish)."""
@@ -105,9 +105,6 @@ def test_token_vectors_are_the_models_last_hidden_state():
         assert got[place] == pytest.approx(expected, abs=1e-4)
 
 
-# cross-encoder
-
-
 def tiny(folder: Path, words: str, labels: int = 1) -> Path:
     """Save a cross-encoder of random weights that knows these words, made with transformers alone."""
     import torch
@@ -149,35 +146,21 @@ def test_a_cross_encoder_scores_as_predict_does(tmp_path):
     assert seen[-1] == (7, 7)
 
 
-# runs
-
 DOCUMENT = """The north pump was replaced by Harlow in spring.
 
 The invoice for the south pump names Harlow, and the north pump too, and what both cost in a year.
 
 A visitor asked when the chapel was painted."""
-ROWS = [
-    {
-        "id": "q-north",
-        "question": "Who replaced the north pump?",
-        "answer": "Harlow.",
-        "document": "pumps.txt",
-        "quote": "The north pump was replaced by Harlow in spring.",
-    },
-    {"id": "q-none", "question": "Who painted the chapel?", "answer": "", "unanswerable": True},
-]
+QUOTE = "The north pump was replaced by Harlow in spring."
+ASKED = {"q0": "Who replaced the north pump?", "none": "Who painted the chapel?"}
 
 
 @pytest.fixture
-def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
-    monkeypatch.setenv("RAGVIZ_HOME", str(tmp_path / "home"))
-    workspace = Workspace(Settings(_env_file=None, home=tmp_path / "home"))
-    corpus = workspace.store.corpora.add("pumps")
-    corpora.add_file(workspace, corpus, "pumps.txt", DOCUMENT.encode())
+def workspace(workspace: Workspace) -> Workspace:
+    corpus = added(workspace, "pumps", {"pumps.txt": DOCUMENT})
     indexing.build_index(workspace, corpus, "i", IndexConfig(chunk_size=30, chunker="sentences"))
-    indexing.build_index(workspace, corpus, "words", IndexConfig(chunk_size=30, chunker="sentences", embedder=""))
-    data = "\n".join(json.dumps(row) for row in ROWS).encode()
-    assert not exchange.import_data(workspace, corpus, data, "q.jsonl", "q").problems
+    question_set = set_of(workspace, corpus, [("pumps.txt", QUOTE, ASKED["q0"], "Harlow.")], "q")
+    workspace.store.questions.put(question_set.id, [Question("none", ASKED["none"], "", (), "hand", unanswerable=True)])
     return workspace
 
 
@@ -194,14 +177,14 @@ def test_a_run_reranks_what_its_retriever_finds(workspace):
     run = running.run(workspace, "r", config(workspace), progress=lambda *words: seen.append(words[-1]))
     assert run.config.ranked_by == "knn + maxsim"
     assert run.provenance["identity"]["reranking"].startswith("maxsim 1 by all-MiniLM-L6-v2#")
-    assert run.provenance["reranking"]["questions"] == len(ROWS)
+    assert run.provenance["reranking"]["questions"] == len(ASKED)
     assert run.provenance["reranking"]["seconds"] > 0
     assert any(words.startswith("Embedding the tokens of chunks: 0 of ") for words in seen)
     before, after = (measurements.results_of(workspace, each) for each in (plain, run))
     for one, other in zip(before, after, strict=True):
         assert sorted(one.ranking.ids) == sorted(other.ranking.ids)
         texts = search.texts_of(workspace, run.corpus_id)(other.ranking.ids)
-        question = next(row["question"] for row in ROWS if row["id"] == other.question_id)
+        question = ASKED[other.question_id]
         encode = token_vectors.encode_by(weights.PACKAGED)
         query = next(encode([question], "query"))[1][0]
         expected = naive(query, [next(encode([text], "passage"))[1][0] for text in texts])
@@ -243,18 +226,13 @@ def asking(workspace, server, monkeypatch) -> Workspace:
     return Workspace(workspace.settings.model_copy(update=more))
 
 
-def chats(server: ModelServer) -> int:
-    return sum("messages" in body for body in server.bodies)
-
-
 def test_a_model_reranks_by_one_call_for_each_question(asking, server):
     """The loopback model ranks by the words that a passage shares with the question; ties keep their order."""
     chosen = config(asking, retriever="bm25", reranker="model", rerank_depth=20)
     estimate = running.foresee(asking, chosen)
-    probes = chats(server)
     before = running.run(asking, "before", config(asking, retriever="bm25", reranker="none"))
     run = running.run(asking, "r", chosen)
-    made = chats(server) - probes
+    made = len(server.chats)
     assert run.config.reranker == "model:loopback"
     assert run.provenance["identity"]["reranking"].startswith("model 1 by loopback at 127.0.0.1:")
     rankings = [measurements.results_of(asking, each) for each in (before, run)]
@@ -262,10 +240,10 @@ def test_a_model_reranks_by_one_call_for_each_question(asking, server):
     assert estimate.calls == {"reranking": asked}
     assert (made, estimate.cached) == (asked, 0)
     assert run.provenance["reranking"]["calls"] == asked > 0
-    for row, first, second in zip(ROWS, *rankings, strict=True):
+    for question, first, second in zip(ASKED.values(), *rankings, strict=True):
         if len(first.ranking.ids) > 1:
             texts = search.texts_of(asking, run.corpus_id)(first.ranking.ids)
-            request = listwise.request(row["question"], texts)
+            request = listwise.request(question, texts)
             reply = json.loads(complete({"messages": request.messages, **schema_of(request)}))["ranking"]
             assert second.ranking.ids == tuple(first.ranking.ids[number - 1] for number in reply)
             assert second.ranking.scores == tuple(map(float, range(len(reply), 0, -1)))
@@ -273,7 +251,7 @@ def test_a_model_reranks_by_one_call_for_each_question(asking, server):
     again = running.foresee(asking, chosen)
     assert (again.total, again.cached) == (asked, asked)
     assert running.run(asking, "s", chosen).status == "done"
-    assert chats(server) == probes + made
+    assert len(server.chats) == made
 
 
 def schema_of(request) -> dict:

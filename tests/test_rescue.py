@@ -8,18 +8,15 @@ from dataclasses import asdict, replace
 import numpy as np
 import pytest
 
-from ragviz import sample
 from ragviz.analysis import rescue as rescuing
 from ragviz.core.configuration import IndexConfig, Run, RunConfig
 from ragviz.core.errors import Cancelled
 from ragviz.core.ranking import Ranking, Retrieved
-from ragviz.core.settings import Settings
-from ragviz.documents import corpora
 from ragviz.index import deletion, indexing
 from ragviz.metrics import rank_metrics
-from ragviz.questions import exchange
 from ragviz.runs import alternatives, contexts, overviews, replays, running
 from ragviz.workspace import Workspace
+from tests.builders import sample_with_models
 from tests.model_server import ModelServer
 
 EMBEDDER = "openai:bags"
@@ -46,21 +43,10 @@ def test_rescued_broken_and_beyond_by_hand():
     assert table.rows[0].share.n == 6
 
 
-# Against runs that are really made
-
-
 @pytest.fixture(scope="module")
 def made(tmp_path_factory) -> tuple[Workspace, ModelServer]:
     """The sample in four indexes, its questions, and one run of them."""
-    with ModelServer() as server, pytest.MonkeyPatch.context() as patch:
-        patch.setenv("OPENAI_BASE_URL", server.url)
-        patch.setenv("RAGVIZ_MODEL", "loopback")
-        patch.setenv("RAGVIZ_EMBEDDER", EMBEDDER)
-        workspace = Workspace(Settings(_env_file=None, home=tmp_path_factory.mktemp("home")))
-        corpus = workspace.store.corpora.add("sample")
-        for name, data in sample.documents():
-            corpora.add_file(workspace, corpus, name, data)
-        assert not exchange.import_data(workspace, corpus, sample.questions(), "questions.jsonl", "q").problems
+    with sample_with_models(tmp_path_factory.mktemp("home")) as (workspace, server, corpus):
         configs = {
             "tokens-200": IndexConfig(embedder=EMBEDDER),
             "tokens-80": IndexConfig(embedder=EMBEDDER, chunk_size=80),
@@ -138,6 +124,7 @@ def test_the_table_is_what_really_making_each_run_gives(made):
     remove_made(workspace)
 
 
+@pytest.mark.model
 def test_a_replay_that_is_killed_or_cancelled_leaves_no_index_and_pays_nothing_twice(made, monkeypatch):
     workspace, server = made
     run = running.run(workspace, "stopped", RunConfig("tokens-80", "q", "bm25", depth=10))

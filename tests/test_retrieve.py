@@ -20,7 +20,7 @@ from ragviz.core.errors import ModelError, UsageError
 from ragviz.core.ranking import Ranking
 from ragviz.core.settings import Settings
 from ragviz.retrieval.reranking import Candidates, reranked
-from ragviz.retrieval.retrievers import RETRIEVERS, Retriever, Sources, bm25, fuse, hybrid
+from ragviz.retrieval.retrievers import RETRIEVERS, Retriever, Sources, fuse, hybrid
 from ragviz.workspace import Workspace
 
 TEXTS = {"cats": "cats purr at night", "dogs": "dogs bark at cats", "fish": "fish swim silently"}
@@ -110,9 +110,6 @@ def test_a_retriever_needs_what_it_declares(index: Index, name: Any):
         assert spec.build(sources(index))(["fish"], 3)[0].ids == ("fish",)
 
 
-# reranking
-
-
 def letters(candidates: Sequence[Candidates]) -> list[list[float]]:
     """Scores of texts: how many different letters of the question each has."""
     return [[len(set(each.question) & set(text)) for text in each.texts] for each in candidates]
@@ -154,16 +151,3 @@ def test_scores_that_cannot_be_ranked_are_an_error(scores: list[list[float]], me
     search = reranked(fixed(ranked("a", "b")), lambda candidates: scores, letter_texts, 5)
     with pytest.raises(ModelError, match=message):
         search(["one"], 5)
-
-
-def test_a_reranker_over_an_index(index: Index):
-    """Chunks in the order of their first letters: "cats purr" before "dogs bark"."""
-
-    def by_first_letter(candidates: Sequence[Candidates]) -> list[list[float]]:
-        return [[-float(ord(text[0])) for text in each.texts] for each in candidates]
-
-    search = reranked(bm25(index), by_first_letter, texts, 10)
-    assert search(["dogs cats", "penguin"], 10) == [
-        Ranking(("cats", "dogs"), (-float(ord("c")), -float(ord("d")))),
-        Ranking((), ()),
-    ]

@@ -1,9 +1,6 @@
 """Runs that answer and judge: stored, killed and resumed, judged again, estimated, on the command line and in jobs."""
 
 import json
-import os
-import signal
-import time
 from dataclasses import replace
 
 import pytest
@@ -13,12 +10,8 @@ from ragviz.core.call import Paid
 from ragviz.core.configuration import IndexConfig, RunConfig
 from ragviz.core.document import Span
 from ragviz.core.errors import BudgetReached, ModelError, SearchError, UsageError
-from ragviz.core.job import NewJob
 from ragviz.core.question import Question
-from ragviz.core.settings import Settings
-from ragviz.documents import corpora
 from ragviz.index import indexing
-from ragviz.jobs import queue, worker
 from ragviz.judging import steps
 from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.models.requests import paid_words
@@ -27,6 +20,7 @@ from ragviz.retrieval import search
 from ragviz.runs import choices, judgements, measurements, running
 from ragviz.store import stored_calls
 from ragviz.workspace import Workspace
+from tests.builders import added
 
 PLACES = ["north", "south", "east", "west", "upper", "lower", "inner", "outer"]
 DOCUMENT = "\n\n".join(
@@ -46,23 +40,9 @@ ROWS = [
 
 
 @pytest.fixture
-def environment(server, tmp_path) -> dict[str, str]:
-    return {
-        "RAGVIZ_HOME": str(tmp_path / "home"),
-        "OPENAI_BASE_URL": server.url,
-        "RAGVIZ_MODEL": "loopback",
-        "RAGVIZ_EMBEDDER": "openai:bags",
-        "RAGVIZ_MODEL_CONCURRENCY": "4",
-    }
-
-
-@pytest.fixture
-def workspace(environment, monkeypatch) -> Workspace:
-    for name, value in environment.items():
-        monkeypatch.setenv(name, value)
-    workspace = Workspace(Settings(_env_file=None))
-    corpus = workspace.store.corpora.add("pumps")
-    corpora.add_file(workspace, corpus, "pumps.txt", DOCUMENT.encode())
+def workspace(with_models) -> Workspace:
+    workspace = with_models
+    corpus = added(workspace, "pumps", {"pumps.txt": DOCUMENT})
     indexing.build_index(
         workspace, corpus, "i", IndexConfig(chunk_size=40, embedder="openai:bags", chunker="sentences")
     )
@@ -77,11 +57,9 @@ def config(**more) -> RunConfig:
 
 def test_a_run_answers_judges_and_names_causes(workspace, server):
     estimate = running.foresee(workspace, config())
-    probes = sum("messages" in body for body in server.bodies)
-    assert probes == 2  # how long a call takes was not known
     assert 0 < estimate.seconds < 60
     run = running.run(workspace, "r", config())
-    calls = sum("messages" in body for body in server.bodies) - probes
+    calls = len(server.chats)
     assert calls <= estimate.total <= calls + 2  # a refusal has no claims; that cannot be foreseen
     assert (run.status, run.config.model, run.config.judge) == ("done", "loopback", "loopback")
     judgement = judgements.judgement_of(workspace, run)
@@ -160,7 +138,7 @@ def test_a_budget_holds_over_all_attempts(workspace, server):
             running.run(workspace, "r", config(), budget=whole / 3)
         run = workspace.store.runs.get("r")
         paid.append(workspace.store.payments.of(run.id))
-        calls.append(sum("messages" in body for body in server.bodies))
+        calls.append(len(server.chats))
     dollars = [each.dollars for each in paid]
     assert 0 < dollars[0] <= dollars[1] <= dollars[2] <= whole / 3, "a cheaper call may still fit another time"
     assert 0 < calls[0] <= calls[1] <= calls[2]
@@ -194,12 +172,11 @@ def test_an_index_embeds_with_its_prompts_and_names_the_chunk_that_an_endpoint_r
 
 def test_without_a_model_the_metrics_without_a_judge_are_measured(workspace, server):
     bare = Workspace(workspace.settings.model_copy(update={"embedder": "openai:bags"}))
-    before = server.counts.calls
     run = running.run(bare, "r", config(answerer="extractive", metrics=()))
     assert run.config.metrics == tuple(name for name, metric in ANSWER_METRICS.items() if not metric.judged)
     judgement = judgements.judgement_of(bare, run)
     assert judgement.metrics["extractive_questeval_recall"].estimate.n == len(PLACES)
-    assert not [body for body in server.bodies[before:] if "messages" in body]
+    assert not server.chats
 
 
 def test_closed_book_and_oracle_contexts(workspace):
@@ -239,49 +216,7 @@ def test_only_what_failed_is_judged_again(workspace, server, monkeypatch):
         running.rejudge(workspace, running.run(workspace, "bare", RunConfig("i", "q", "bm25")))
 
 
-def test_a_killed_run_is_resumed_and_pays_only_the_calls_in_flight_again(workspace, server):
-    server.latency = 0.15
-    corpus = workspace.store.corpora.get("pumps")
-    choices = {"index": "i", "questions": "q", "retriever": "bm25", "answerer": "model", "metrics": ["all"]}
-    job = queue.submit_once(workspace, NewJob("run", "Run r", corpus.id, {"name": "r", "config": choices}))[0]
-    end = time.time() + 120
-    while sum("messages" in body for body in server.bodies) < 20:
-        assert time.time() < end, workspace.store.jobs.get(job.id)
-        time.sleep(0.02)
-    os.kill(workspace.store.jobs.get(job.id).pid, signal.SIGKILL)
-    while queue.refreshed(workspace.store.jobs.get(job.id)).status == "running":
-        time.sleep(0.05)
-    server.latency = 0.0
-    worker.perform(workspace, job.id)
-    run = workspace.store.runs.get("r")
-    assert run.status == "done"
-    calls = sum("messages" in body for body in server.bodies)
-    scores = workspace.store.judgements.scores(run.id)
-    assert set(scores) == set(ANSWER_METRICS)
-    assert all(len(by_question) == len(ROWS) for by_question in scores.values())
-    whole = running.foresee(
-        Workspace(workspace.settings.model_copy(update={"home": workspace.settings.home})), config()
-    )
-    assert whole.cached == whole.total
-    assert whole.pooled == whole.judged == 3 * len(ROWS)
-    # The banks are cached, the verdicts on chunks pooled, and neither is estimated again.
-    fresh = sum(whole.calls.values()) + 2 * len(PLACES) + len(ROWS)
-    assert calls <= fresh + 4
-
-
-@pytest.fixture
-def ragviz(workspace, command_line):
-    """Call the command line in this process: what it printed, when it ends with `code`."""
-
-    def call(*words, code=0):
-        ended, out, err = command_line(*words)
-        assert ended == code, err
-        return err if code else out
-
-    return call
-
-
-def test_verdicts_for_one_run_measure_another_at_every_k(workspace, server, ragviz):
+def test_verdicts_for_one_run_measure_another_at_every_k(workspace, server, command_line):
     metrics = ("context_recall", "context_precision")
     running.run(workspace, "judged", config(k=2, answerer="none", metrics=metrics, judge="loopback"))
     calls = len(server.bodies)
@@ -290,9 +225,9 @@ def test_verdicts_for_one_run_measure_another_at_every_k(workspace, server, ragv
     assert len(server.bodies) == calls, "nothing is asked"
     assert found[2].share == 1
     assert found[3].share == pytest.approx(2 / 3)
-    body = json.loads(ragviz("results", "retrieved", "--json", "-k", "3"))["pooled"]
+    body = json.loads(command_line("results", "retrieved", "--json", "-k", "3")[1])["pooled"]
     assert (body["judge"], body["share"]) == ("loopback", pytest.approx(2 / 3))
-    assert found[1].sentence in ragviz("results", "retrieved", "-k", "1")
+    assert found[1].sentence in command_line("results", "retrieved", "-k", "1")[1]
     assert measurements.pooled_of(workspace, replace(other, config=replace(other.config, judge="another"))) is None
 
 

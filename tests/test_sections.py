@@ -4,6 +4,7 @@ import pytest
 
 from ragviz.core.document import Document
 from ragviz.generation.sections import section_at, sections, title_of
+from ragviz.generation.structure import structure
 
 MARKDOWN = "text/markdown"
 
@@ -27,10 +28,8 @@ def paths(text: str, media_type: str = MARKDOWN) -> list[str]:
         (MARKDOWN, "# **The** `run` [page](a.md) {#run}\n\nx\n", ["The run page"]),
         (MARKDOWN, "# A\n\n```\n# no heading\n```\n\n## B ##\n", ["A", "A > B"]),
         (MARKDOWN, "---\ntitle: T\n\nslug: /x\n---\n\n# A\n\nx\n", ["", "A"]),  # not a heading "slug: /x"
-        (MARKDOWN, "#\n\nx\n", [""]),
         (MARKDOWN, "# A > B\n\nx\n", ["A › B"]),
         ("text/asciidoc", "= Doc\n\n== A\n\nx\n\n=== C\n\n== B\n", ["Doc", "Doc > A", "Doc > A > C", "Doc > B"]),
-        ("text/org", "* A\n** B\nx\n* C\n", ["A", "A > B", "C"]),
         ("text/x-rst", "===\nDoc\n===\n\nA\n---\n\nx\n\nB\n---\n\ny\n", ["Doc", "Doc > A", "Doc > B"]),
         ("text/x-rst", "Doc\n***\n\nA\n===\n\nx\n", ["Doc", "Doc > A"]),  # the first style used is the outermost
         ("text/plain", "Just a line\n\nAnother line\n", [""]),
@@ -59,7 +58,6 @@ def paths(text: str, media_type: str = MARKDOWN) -> list[str]:
             ["一、总则", "一、总则 > （一）范围"],
         ),
         (MARKDOWN, "", []),
-        (MARKDOWN, "x", [""]),
     ],
 )
 def test_paths(media_type, text, expected):
@@ -89,3 +87,37 @@ def test_a_section_holds_its_heading_and_its_place_is_found():
 )
 def test_title(text, title):
     assert title_of(document(text)) == title
+
+
+@pytest.mark.parametrize(
+    ("text", "lists"),
+    [
+        ("- a\n\n- b\n", [["a", "b"]]),
+        ("- a\n- b\n\nText.\n\n- c\n- d\n", [["a", "b"], ["c", "d"]]),
+        ("- a\n- b\n1. c\n2. d\n", [["a", "b"], ["c", "d"]]),
+        ("1、甲\n2、乙\n", [["甲", "乙"]]),
+        ("（1）甲\n（2）乙\n", [["甲", "乙"]]),
+        ("- only one\n", []),
+        ("# - a\n", []),
+    ],
+)
+def test_what_is_a_list(text, lists):
+    assert [[item.text for item in each.items] for each in structure(document(text)).lists] == lists
+
+
+def test_a_csv_file_is_one_table():
+    text = 'Stop;Zone;First bus\nHarbour;A;05:12\n"Town; Hall";"B\nC";05:19\nshort;D\n\nPark;E;06:00\n'
+    found = structure(document(text, "text/csv"))
+    (table,) = found.tables
+    assert table.header == ("Stop", "Zone", "First bus")
+    assert [row.cells for row in table.rows] == [
+        ("Harbour", "A", "05:12"),
+        ("Town; Hall", "B C", "05:19"),
+        ("Park", "E", "06:00"),
+    ]
+    assert [text[row.start : row.end] for row in table.rows] == [
+        "Harbour;A;05:12",
+        '"Town; Hall";"B\nC";05:19',
+        "Park;E;06:00",
+    ]
+    assert (found.key_values, found.lists, found.definitions) == ((), (), ())

@@ -15,8 +15,8 @@ from platformdirs import user_data_dir
 
 from ragviz.core.errors import UsageError
 from ragviz.core.settings import TYPED, Settings, settings
-from ragviz.store.store import open_store, sqlite_url
-from tests.conftest import ROOT, emptied
+from ragviz.store.store import open_store
+from tests.conftest import ROOT
 
 POSTGRESQL = os.environ.get("RAGVIZ_TEST_POSTGRESQL_URL")
 DOCUMENTED = {
@@ -201,42 +201,20 @@ def test_a_persons_files_keep_their_mode_and_content(configured: bool, tmp_path:
     assert sorted(path.name for path in work.iterdir()) == ["a.txt"]
 
 
-def test_what_the_library_keeps_in_a_folder_that_is_open_is_for_its_owner_alone(tmp_path: Path) -> None:
-    tmp_path.chmod(0o755)
-    code = "import os, ragviz; os.umask(0o022); print(ragviz.open('.').workspace.store.corpora.all())"
-    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(ROOT)}, check=True)
-    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in (tmp_path, *tmp_path.iterdir())}
-    assert modes.pop(tmp_path.name) == 0o755
-    assert {"ragviz.db", "indexes", "uploads", "logs"} <= modes.keys()
-    assert all(mode & 0o077 == 0 for mode in modes.values()), modes
-
-
-# Databases of other programs
-
-
-@pytest.fixture(params=["sqlite", *["postgresql"] * bool(POSTGRESQL)])
-def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """The address of an empty database."""
-    if request.param == "sqlite":
-        return sqlite_url(tmp_path / "theirs.db")
-    assert POSTGRESQL
-    return emptied(POSTGRESQL)
-
-
 @pytest.mark.parametrize("theirs", [["users"], ["runs", "documents", "jobs"], ["alembic_version"]])
 def test_a_database_with_tables_of_another_program_is_refused_and_left_as_it_is(
-    address: str, theirs: list[str], tmp_path: Path
+    database_url: str, theirs: list[str], tmp_path: Path
 ) -> None:
-    engine = sa.create_engine(address)
+    engine = sa.create_engine(database_url)
     with engine.begin() as connection:
         for name in theirs:
             connection.exec_driver_sql(f"CREATE TABLE {name} (id INTEGER)")
     engine.dispose()
-    files = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    files = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     with pytest.raises(UsageError, match=rf"holds tables of another program \(.*{theirs[0]}.*RAGVIZ_DATABASE_URL"):
-        open_store(address)
+        open_store(database_url)
     assert sorted(sa.inspect(engine).get_table_names()) == sorted(theirs)
-    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == files
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == files
 
 
 # One reading, from the folder where ragviz is started

@@ -332,9 +332,6 @@ def test_without_a_sign_in_another_address_is_served_only_when_told_twice(tmp_pa
         assert httpx.get(told_twice.url).status_code == 200
 
 
-# In a real browser
-
-
 def enter(visitors: Browser, dashboard: Server, provider: Provider, email: str, page: str = "settings") -> Page:
     """Somebody with a browser of their own, signed in, on a page."""
     provider.person = {"email": email}

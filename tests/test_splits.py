@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragviz.core.document import Document, Span
+from ragviz.core.document import Span
 from ragviz.core.question import SIDES, Question, Split
 from ragviz.questions import exchange, splits
+from tests.builders import added
 
 SHARES = st.floats(0.1, 0.9)
 
@@ -91,17 +92,11 @@ def test_worked_by_hand(seed):
     assert counts == {"c": 2, "d": 1, "u": 1}
 
 
-# In the store, in files, on the command line
-
-
 @pytest.fixture
 def ragviz(workspace, command_line, monkeypatch):
     """The command line, on a corpus of four documents of three questions each, and one that nothing answers."""
-    corpus = workspace.store.corpora.add("notes")
-    for name in "abcd":
-        text = f"Pump {name} was replaced in May. It moves 40 litres. Its keeper is Ada."
-        document = Document(Document.make_id(name, text), f"{name}.txt", text, (), "en", "text/plain", "h", 12)
-        workspace.store.documents.add(corpus.id, document)
+    text = "Pump {} was replaced in May. It moves 40 litres. Its keeper is Ada."
+    corpus = added(workspace, "notes", {f"{name}.txt": text.format(name) for name in "abcd"})
     rows = [
         {
             "question": f"{quote}, {name}?",
@@ -145,9 +140,6 @@ def test_sides_go_out_and_come_in_with_the_questions(ragviz, workspace, tmp_path
     assert workspace.store.questions.all(workspace.store.sets.get("asked").id) == before
 
 
-# Runs of one side
-
-
 @pytest.fixture
 def divided(ragviz):
     """The same, split by documents, with an index of words."""
@@ -157,39 +149,23 @@ def divided(ragviz):
 
 
 def test_a_run_asks_one_side_and_says_so(divided, workspace):
-    code, out, _ = divided("run", "--index", "small", "--questions", "asked", "--name", "v", "--split", "validation")
-    store, asked = (
-        workspace.store,
-        {q.id: q for q in workspace.store.questions.all(workspace.store.sets.get("asked").id)},
-    )
-    run = store.runs.get("v")
+    run = ("run", "--index", "small", "--questions", "asked", "--name")
+    for name, side in (("v", "validation"), ("v2", "validation"), ("t", "test"), ("all", "all")):
+        assert divided(*run, name, *(("--split", side) if side != "all" else ()))[0] == 0
+    store = workspace.store
+    asked = {q.id: q for q in store.questions.all(store.sets.get("asked").id)}
     expected = [i for i, q in asked.items() if q.split == "validation"]
-    assert (code, [q.id for q in store.rankings.questions(run.id)]) == (0, expected)
-    words = f"validation: {len(expected)} of 13 questions"
-    assert f"{words} of 'asked', whose split is grouped" in said(out)
-    assert run.provenance["split"] == {"side": "validation", "of": 13, "kind": "grouped", "share": 0.5, "seed": 1}
-    divided("run", "--index", "small", "--questions", "asked", "--name", "t", "--split", "test")
-    divided("run", "--index", "small", "--questions", "asked", "--name", "all")
+    made = store.runs.get("v")
+    assert [q.id for q in store.rankings.questions(made.id)] == expected
+    assert made.provenance["split"] == {"side": "validation", "of": 13, "kind": "grouped", "share": 0.5, "seed": 1}
     assert {q.id for q in store.rankings.questions(store.runs.get("t").id)} == asked.keys() - set(expected)
-    _, out, _ = divided("results", "v", "--json")
-    assert (json.loads(out)["asked"], json.loads(out)["split"]["side"]) == (words, "validation")
-    _, out, _ = divided("results", "all", "--json")
-    assert (json.loads(out)["asked"], json.loads(out)["split"]) == ("13 questions", None)
-    _, out, _ = divided("runs", "list")
-    assert "asked (test)" in said(out)
-    _, out, _ = divided("compare", "all", "v", "--json")
-    compared = json.loads(out)
-    assert compared["asked"] == ""
-    assert compared["notes"][0] == (
-        f"The runs ask different sides of a split (all 13 questions, v {words}): only questions that all of them ask "
-        "are compared."
-    )
+    words = f"validation: {len(expected)} of 13 questions"
+    for name, told in (("v", (words, "validation")), ("all", ("13 questions", None))):
+        body = json.loads(divided("results", name, "--json")[1])
+        assert (body["asked"], (body["split"] or {}).get("side")) == told
+    compared = json.loads(divided("compare", "all", "v", "--json")[1])
+    assert (compared["asked"], "The runs ask different sides of a split" in compared["notes"][0]) == ("", True)
     assert not any("differ in questions" in note for note in compared["notes"])
     code, _, err = divided("compare", "t", "v")
-    assert code == 2
-    assert f"they ask different sides of a split: t asked test: {13 - len(expected)} of 13 questions; v asked" in said(
-        err
-    )
-    divided("run", "--index", "small", "--questions", "asked", "--name", "v2", "--split", "validation", "-k", "1")
-    _, out, _ = divided("compare", "v", "v2")
-    assert f"All runs asked {words}." in said(out)
+    assert (code, "they ask different sides of a split: t asked test" in said(err)) == (2, True)
+    assert f"All runs asked {words}." in said(divided("compare", "v", "v2")[1])

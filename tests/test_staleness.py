@@ -8,26 +8,18 @@ from ragviz.documents import corpora
 from ragviz.questions import authoring, staleness
 from ragviz.store.schema import version_of
 from ragviz.store.stored_documents import StoredDocuments
+from tests.builders import added, span, stored
 
 ONE = "Tides are low at noon.\n\nBoats leave from the north pier.\n"
 TWO = "Lamps are lit at dusk.\n"
-
-
-def span(document, quote):
-    start = document.text.index(quote)
-    return Span(document.id, start, start + len(quote), quote)
 
 
 @pytest.fixture
 def shore(workspace):
     """Two documents; questions: about each sentence, about either of two, about both documents, a rejected one."""
     store = workspace.store
-    corpus = store.corpora.ensure("shore")
-    for name, text in (("one.md", ONE), ("two.md", TWO)):
-        corpora.add_file(workspace, corpus, name, text.encode())
-    one, two = (
-        store.documents.get(corpus.id, store.documents.find(corpus.id, name).id) for name in ("one.md", "two.md")
-    )
+    corpus = added(workspace, "shore", {"one.md": ONE, "two.md": TWO})
+    one, two = (stored(workspace, corpus, name) for name in ("one.md", "two.md"))
     tides, boats, lamps = span(one, "Tides are low"), span(one, "north pier"), span(two, "Lamps are lit")
     made = {
         "tides": (((tides,),), "accepted"),
@@ -40,9 +32,8 @@ def shore(workspace):
     question_set = store.sets.add(corpus.id, "asked")
     store.questions.put(
         question_set.id,
-        [Question(name, f"{name}?", "answer", *rest, status=status) for name, (rest, status) in
-         ((name, ((evidence, "hand"), status)) for name, (evidence, status) in made.items())],
-    )  # fmt: skip
+        [Question(name, f"{name}?", "answer", evidence, "hand", status) for name, (evidence, status) in made.items()],
+    )
     return workspace, corpus, question_set
 
 
@@ -90,7 +81,7 @@ def removed(workspace, corpus, name="one.md"):
         corpora.delete_documents(workspace, corpus, [workspace.store.documents.find(corpus.id, name).id])
 
 
-def added(workspace, corpus, **texts):
+def put(workspace, corpus, **texts):
     with staleness.refreshing(workspace.store, corpus) as done:
         for name, text in texts.items():
             corpora.add_file(workspace, corpus, f"{name}.md", text.encode())
@@ -114,7 +105,7 @@ def test_each_added_document_is_read_once_however_many_questions_lost_theirs(sho
 
     monkeypatch.setattr(StoredDocuments, "texts", counted)
     text = "\n".join(f"Here is quote number {n}." for n in range(200))
-    [done] = added(workspace, corpus, new=text, other="Nothing of it.\n")
+    [done] = put(workspace, corpus, new=text, other="Nothing of it.\n")
     assert len(done.released) == 200
     assert sorted(read) == ["new.md", "new.md", "other.md"], "once for all quotes, and once for where they stand"
 
@@ -124,7 +115,7 @@ def test_mended_evidence_releases_a_question_with_the_status_that_it_had(shore):
     store = workspace.store
     replaced(workspace, corpus, "Tides are low at noon.\n\nBoats leave from the south quay.\n")
     boats = authoring.question_of(store, question_set, "boats")
-    now = store.documents.get(corpus.id, store.documents.find(corpus.id, "one.md").id)
+    now = stored(workspace, corpus, "one.md")
     evidence = authoring.mended(boats.evidence, 0, 0, span(now, "south quay"))
     authoring.save(store, question_set, authoring.changed(boats, evidence=evidence), version_of(boats))
     assert statuses(store, question_set)["boats"] == "proposed"

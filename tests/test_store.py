@@ -4,23 +4,20 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import sqlalchemy as sa
 
 from ragviz.core.call import Paid
 from ragviz.core.configuration import IndexConfig, RunConfig
-from ragviz.core.document import Chunk, Document, Page, Span
-from ragviz.core.errors import Deleted, NotFoundError, ServiceError, UsageError
+from ragviz.core.document import Chunk, Span
+from ragviz.core.errors import Deleted, NotFoundError, UsageError
 from ragviz.core.question import Question, Split
 from ragviz.core.ranking import Ranking, Retrieved
 from ragviz.core.recording import Recording
 from ragviz.core.score import Score
 from ragviz.core.verdict import EvaluatedAnswer
-from ragviz.store import database, schema
+from ragviz.store import schema, stored_runs
 from ragviz.store.store import Store, open_store
-
-
-def make_document(name: str = "a.txt", text: str = "héllo 你好 😀") -> Document:
-    pages = (Page(1, 0, len(text)),)
-    return Document(Document.make_id(name, text), name, text, pages, "en", "text/plain", "h" * 64, 12, ("w",))
+from tests.builders import document
 
 
 def make_question(number: int = 1) -> Question:
@@ -35,7 +32,7 @@ def store(database_url) -> Store:
 
 def test_replaced_text_stays_while_an_index_needs_it(store):
     corpus = store.corpora.add("one")
-    old, new = make_document(text="old"), make_document(text="new")
+    old, new = document("a.txt", "old"), document("a.txt", "new")
     store.documents.add(corpus.id, old)
     index = store.indexes.add(corpus.id, "i", IndexConfig())
     store.indexes.update(replace(index, documents=(old.id,)))
@@ -50,7 +47,6 @@ def test_replaced_text_stays_while_an_index_needs_it(store):
 
 
 def named_by_a_run(store, corpus, document):
-    """A run one of whose chunks is of the document."""
     run = store.runs.add(document.id, corpus.id, RunConfig("i", "s"), "f", {})
     found = Retrieved("q", Ranking((Chunk.make_id(document.id, 0, 3),), (1.0,)), ())
     store.rankings.put(run.id, [(0, Question("q", "What?", "", (), "hand"), found)])
@@ -63,7 +59,7 @@ def about(document):
 
 def test_a_replaced_text_stays_as_long_as_a_run_names_it(store):
     corpus = store.corpora.add("one")
-    old, new = make_document(text="old"), make_document(text="new")
+    old, new = document("a.txt", "old"), document("a.txt", "new")
     store.documents.add(corpus.id, old)
     runs = [named_by_a_run(store, corpus, old), store.runs.add("other", corpus.id, RunConfig("i", "s"), "f", {})]
     store.rankings.replace(runs[1].id, [(0, about(old), Retrieved("q", Ranking((), ()), ()))])
@@ -133,28 +129,20 @@ def test_a_split_is_kept_with_its_set_whatever_becomes_of_the_questions(store):
     assert (store.sets.get("asked").split, set(split_now().values())) == (None, {""})
 
 
-def test_an_unreachable_database_is_reported_without_its_password(monkeypatch):
-    monkeypatch.setattr(database, "AT_FIRST", 0.1)
-    with pytest.raises(ServiceError) as caught:
-        open_store("postgresql+psycopg://me:hunter2@127.0.0.1:1/x?connect_timeout=2")
-    assert "hunter2" not in str(caught.value)
-    assert "127.0.0.1:1" in str(caught.value)
-
-
 def test_every_change_of_content_is_counted_for_its_owner_only(store):
     corpus = store.corpora.add("one")
     index = store.indexes.add(corpus.id, "i", IndexConfig())
     question_set = store.sets.add(corpus.id, "q")
     run = store.runs.add("r", corpus.id, RunConfig(index.id, question_set.id), "f", {"index": "i"})
     question, retrieved = make_question(), Retrieved("q1", Ranking(("c1",), (1.0,)), (("c1",),))
-    question = replace(question, evidence=((Span(make_document(text="other").id, 0, 5, "other"),),))
+    question = replace(question, evidence=((Span(document("a.txt", "other").id, 0, 5, "other"),),))
     evaluated = EvaluatedAnswer(question, Recording("q1", answer="yes", status="answered", origin="extractive"))
     owners = (corpus.id, index.id, question_set.id, run.id)
     changes = [
-        (corpus.id, lambda: store.documents.add(corpus.id, make_document())),
-        (corpus.id, lambda: store.documents.add(corpus.id, make_document(text="other"))),
-        (corpus.id, lambda: store.documents.add(corpus.id, make_document("b.pdf"), errors={"b.pdf": "empty"})),
-        (corpus.id, lambda: store.documents.delete(corpus.id, [make_document().id])),
+        (corpus.id, lambda: store.documents.add(corpus.id, document("a.txt", "你好"))),
+        (corpus.id, lambda: store.documents.add(corpus.id, document("a.txt", "other"))),
+        (corpus.id, lambda: store.documents.add(corpus.id, document("b.pdf", "gone"), errors={"b.pdf": "empty"})),
+        (corpus.id, lambda: store.documents.delete(corpus.id, [document("a.txt", "你好").id])),
         (corpus.id, lambda: store.evidence.settle(corpus.id)),
         (index.id, lambda: store.indexes.update(replace(index, build="b1"))),
         (question_set.id, lambda: store.questions.put(question_set.id, [question])),
@@ -201,7 +189,6 @@ def test_prices_are_in_the_database_and_two_who_change_them_keep_both_changes(st
 
 @pytest.fixture
 def finished(store):
-    """Two finished runs."""
     corpus = store.corpora.add("c")
     runs = [store.runs.add(name, corpus.id, RunConfig("i", "q"), "f", {}) for name in ("first", "second")]
     for run in runs:
@@ -254,3 +241,52 @@ def test_a_summary_holds_until_its_run_changes_but_not_by_name_note_or_tags(stor
     assert store.runs.summaries(ids, "v1") == {second.id: {"n": 4}}
     with pytest.raises(Deleted):
         store.runs.put_summary(first.id, 1, "v1", {}, {})
+
+
+DEPTH, QUESTIONS, CHUNKS = 50, 200, 2_000
+
+
+@pytest.fixture
+def run_id(store) -> str:
+    return store.runs.add("r", store.corpora.add("c").id, RunConfig("i", "s"), "f", {}).id
+
+
+def rankings(ids: list[str], rng: np.random.Generator) -> list[tuple[int, Question, Retrieved]]:
+    return [
+        (n, Question(f"q{n}", "?", "", (), "hand"), Retrieved(f"q{n}", Ranking(chunks, scores), ((chunks[0],),)))
+        for n in range(QUESTIONS)
+        for chunks in [tuple(rng.choice(ids, DEPTH, replace=False).tolist())]
+        for scores in [tuple(np.sort(rng.random(DEPTH))[::-1].tolist())]
+    ]
+
+
+def test_a_ranking_of_fifty_chunks_takes_less_than_a_kilobyte_and_is_read_as_it_was(store, run_id):
+    rng = np.random.default_rng(1)
+    ids = [Chunk.make_id(f"{rng.integers(50):032x}", start, start + 800) for start in range(0, 800 * CHUNKS, 800)]
+    given = rankings(ids, rng)
+    for start in range(0, QUESTIONS, 16):  # as a run stores them
+        store.rankings.put(run_id, given[start : start + 16])
+    assert store.rankings.all(run_id) == [result for _, _, result in given], "to the last digit"
+    with store._engine.connect() as connection:
+        results = connection.execute(sa.select(schema.results.c.chunks, schema.results.c.scores)).all()
+        blocks = connection.execute(sa.select(schema.run_chunks.c.ids)).scalars().all()
+        assert len(stored_runs.chunk_ids(connection, run_id)) == len({i for _, _, r in given for i in r.ranking.ids})
+    packed = [len(row.chunks) + len(row.scores) for row in results]
+    assert max(packed) <= 600
+    assert (sum(packed) + sum(map(len, blocks))) / QUESTIONS < 1_000
+
+
+def test_chunks_beyond_those_that_two_bytes_number_are_read_as_they_were(store, run_id):
+    ids = [Chunk.make_id(f"{number:032x}", 0, 800) for number in range(1_320 * DEPTH)]
+    scores = tuple(map(float, range(DEPTH, 0, -1)))
+    given = [
+        (
+            n,
+            Question(f"q{n}", "?", "", (), "hand"),
+            Retrieved(f"q{n}", Ranking(tuple(ids[n * DEPTH :][:DEPTH]), scores), ()),
+        )
+        for n in range(1_320)
+    ]
+    for start in range(0, len(given), 256):
+        store.rankings.put(run_id, given[start : start + 256])
+    assert store.rankings.all(run_id) == [result for _, _, result in given]

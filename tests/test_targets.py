@@ -104,9 +104,6 @@ def test_what_fits_is_the_head_of_the_ranking_within_the_budget(parts, budget):
     assert sum(whole) <= max(0, budget)
 
 
-# Citations
-
-
 @pytest.mark.parametrize(
     ("text", "numbers"),
     [
@@ -155,12 +152,8 @@ def client(server):
 
 def test_the_model_answers_from_the_passages_and_cites_them(client):
     result = answer(ask("What do maps of the valley cost?"), HANDBOOK, "model", client=client)
-    assert (result.status, result.origin, result.citations, result.wrong_citations) == (
-        "answered",
-        "loopback",
-        (1,),
-        (),
-    )
+    assert (result.status, result.origin) == ("answered", "loopback")
+    assert (result.citations, result.wrong_citations) == ((1,), ())
     assert result.answer.endswith("[1].")
     assert "maps" in result.answer
     assert result.read == tuple(c.chunk_id for c in HANDBOOK)
@@ -196,9 +189,6 @@ def test_a_call_that_fails_is_a_failed_answer_and_an_outage_is_raised(server, cl
     server.script.extend(["503", "503"])
     with pytest.raises(ModelError, match="503"):
         answer(ask("What do maps cost?"), HANDBOOK, "model", client=client)
-
-
-# Refusals
 
 
 def answer_of(name, status):

@@ -5,13 +5,13 @@ import json
 import pytest
 
 from ragviz.core.configuration import Run
-from ragviz.core.errors import UsageError, UselessModel
+from ragviz.core.errors import UselessModel
 from ragviz.judging import controls
 from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.runs import judgements, running
 from ragviz.workspace import Workspace
 from tests import odd_judges
-from tests.test_running import config, environment  # noqa: F401 - a fixture
+from tests.test_running import config
 from tests.test_running import workspace as answering  # noqa: F401 - a fixture
 
 JUDGED = {name for name, metric in ANSWER_METRICS.items() if metric.judged}
@@ -31,7 +31,6 @@ def run_regardless(workspace: Workspace) -> Run:
 
 
 def scored(judgement: judgements.Judgement) -> dict[str, int]:
-    """Scores of each judged metric."""
     return {name: each.statuses.get("ok", 0) for name, each in judgement.metrics.items() if name in JUDGED}
 
 
@@ -102,35 +101,19 @@ def test_a_judge_that_agrees_with_everything_is_marked_and_its_scores_are_not_se
     assert server.counts.calls == calls
 
 
-@pytest.fixture
-def ragviz(command_line):
-    def call(*words, code=0):
-        ended, out, err = command_line(*words)
-        assert ended == code, err
-        return out + err
-
-    return call
-
-
-def test_the_command_line_checks_a_run_and_names_its_judge(ragviz, workspace, monkeypatch):
+def test_the_command_line_checks_a_run_and_names_its_judge(command_line, workspace, monkeypatch):
     odd_judges.install(monkeypatch, "agreeable")
     running.run(workspace, "bad", config())
-    assert "This judge cannot be relied on" in ragviz("check", "bad", code=1)
-    body = json.loads(ragviz("check", "bad", "--json", code=1))
-    assert (body["passed"], body["controls"]["reliable"]) == (False, False)
-    shown = ragviz("results", "bad")
-    assert "This judge cannot be relied on" in shown
-    assert "judged by loopback at 127.0.0.1" in shown
-    body = json.loads(ragviz("results", "bad", "--json"))
-    assert body["judge"]["model"] == "loopback"
+    code, out, _ = command_line("check", "bad", "--json")
+    assert (code, json.loads(out)["passed"], json.loads(out)["controls"]["reliable"]) == (1, False, False)
+    assert "judged by loopback at 127.0.0.1" in command_line("results", "bad")[1]
+    body = json.loads(command_line("results", "bad", "--json")[1])
+    assert (body["judge"]["model"], body["answerer"]["model"]) == ("loopback", "loopback")
     assert body["judge"]["prompts"]["comparison"]
     assert body["judge"]["controls"]["accuracy"] < controls.RELIABLE
-    assert body["answerer"]["model"] == "loopback"
     question = workspace.store.rankings.questions(workspace.store.runs.get("bad").id)[0].id
-    assert "This judge cannot be relied on" in ragviz("inspect", "bad", question)
-    assert json.loads(ragviz("inspect", "bad", question, "--json"))["judge_reliable"] is False
+    assert "This judge cannot be relied on" in command_line("inspect", "bad", question)[1]
+    assert json.loads(command_line("inspect", "bad", question, "--json")[1])["judge_reliable"] is False
     odd_judges.install(monkeypatch, "good")
-    ragviz("rejudge", "bad")
-    assert "passed" in ragviz("check", "bad")
-    with pytest.raises(UsageError, match="no run"):
-        workspace.store.runs.get("nope")
+    command_line("rejudge", "bad")
+    assert command_line("check", "bad")[0] == 0

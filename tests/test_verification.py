@@ -2,15 +2,15 @@
 
 import json
 from collections import Counter
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import asdict, replace
 
 import pytest
 
 from ragviz.core.configuration import IndexConfig
-from ragviz.core.document import Span
+from ragviz.core.document import Document, Span
 from ragviz.core.errors import Cancelled
 from ragviz.core.question import Question
-from ragviz.core.settings import Settings
 from ragviz.documents import corpora
 from ragviz.generation import verification, verifying
 from ragviz.generation.verification import Candidate, Context
@@ -18,6 +18,7 @@ from ragviz.index import indexing
 from ragviz.models.chat import ModelClient
 from ragviz.workspace import Workspace
 from tests import model_server
+from tests.builders import added, span, stored
 from tests.model_server import Memory, ModelServer
 
 WEAVERS = "The guild of weavers was founded in 1412. Its hall stands in the lower town."
@@ -123,9 +124,6 @@ def test_what_nobody_understands_is_rejected_before_its_evidence_is_read(server)
     assert asked_of(server) == {"rows": 1}
 
 
-# Several passages
-
-
 @pytest.mark.parametrize(
     ("passages", "needs", "dispensable", "calls"),
     [
@@ -134,9 +132,7 @@ def test_what_nobody_understands_is_rejected_before_its_evidence_is_read(server)
         ((HALL, WEAVERS), ["burned down in 1666"], 2, 3),
         (PASSAGES, ["Its hall stands", "of stone", "quarry of Ardel"], None, 4),
         (PASSAGES, ["Its hall stands", "quarry of Ardel"], 2, 3),
-        (PASSAGES, ["of stone", "quarry of Ardel"], 1, 2),
         (PASSAGES, ["Its hall stands", "of stone"], 3, 4),
-        (PASSAGES, ["Its hall stands"], 2, 3),
     ],
 )
 def test_each_passage_left_out_must_break_the_answer(server, knows, passages, needs, dispensable, calls):
@@ -149,9 +145,6 @@ def test_each_passage_left_out_must_break_the_answer(server, knows, passages, ne
     assert asked_of(server) == {"rows": 1, "evidence": calls}
     without = [list(texts["passages"].values()) for texts in sent(server)[2:]]
     assert without == [[p for n, p in enumerate(passages) if n != left] for left in range(calls - 1)]
-
-
-# Unanswerable ones
 
 
 def candidates(*texts: str):
@@ -223,9 +216,6 @@ def test_no_key_is_in_a_reason(server, knows):
     assert key not in noted.reason
 
 
-# Estimates and caches
-
-
 def mixed(knows) -> list[Question]:
     bridge = "When did the hall of the guild of weavers burn down?"
     knows(bridge, ["Its hall stands", "of stone", "quarry of Ardel"], "1666")
@@ -273,12 +263,8 @@ SENTENCES = [
 
 
 @pytest.fixture
-def workspace(server, tmp_path, monkeypatch) -> Workspace:
-    environment = {"RAGVIZ_HOME": str(tmp_path / "home"), "OPENAI_BASE_URL": server.url, "RAGVIZ_MODEL": "loopback"}
-    environment |= {"RAGVIZ_EMBEDDER": "openai:bags", "RAGVIZ_MODEL_CONCURRENCY": "2"}
-    for name, value in environment.items():
-        monkeypatch.setenv(name, value)
-    workspace = Workspace(Settings(_env_file=None))
+def workspace(with_models) -> Workspace:
+    workspace = with_models
     corpus = workspace.store.corpora.add("pumps")
     corpora.add_file(workspace, corpus, "pumps.txt", "\n\n".join(SENTENCES).encode())
     config = IndexConfig(chunk_size=30, embedder="openai:bags", chunker="sentences")
@@ -289,13 +275,10 @@ def workspace(server, tmp_path, monkeypatch) -> Workspace:
 def pump_set(workspace: Workspace, count: int = 60) -> list[Question]:
     """A set of facts, and a question that nothing answers."""
     corpus = workspace.store.corpora.get("pumps")
-    [info] = workspace.store.documents.all(corpus.id)
-    text = workspace.store.documents.get(corpus.id, info.id).text
+    pumps = stored(workspace, corpus, "pumps.txt")
     questions = [
         Question(f"q{n:02}", f"Which words complete “Pump number {n} of the {PLACES[n // 15]} works was …”?",
-                 sentence.partition(" was ")[2].rstrip("."),
-                 ((Span(info.id, text.index(sentence), text.index(sentence) + len(sentence), sentence),),), "hand",
-                 type="fact")
+                 sentence.partition(" was ")[2].rstrip("."), ((span(pumps, sentence),),), "hand", type="fact")
         for n, sentence in enumerate(SENTENCES[:count])
     ]  # fmt: skip
     nothing = Question("none", "Which words complete “Pump number 99 of the lost works was …”?", "", (), "hand",
@@ -306,9 +289,7 @@ def pump_set(workspace: Workspace, count: int = 60) -> list[Question]:
 
 
 def chats(server: ModelServer) -> list[str]:
-    """The chat requests, without the two small ones that measure how long a call takes."""
-    messages = [json.dumps(body["messages"]) for body in server.bodies if "messages" in body]
-    return [each for each in messages if "You write greetings" not in each and "one to sixty" not in each]
+    return [json.dumps(body["messages"]) for body in server.chats]
 
 
 def test_a_set_is_verified_once(workspace, server):
@@ -348,3 +329,123 @@ def test_a_killed_verification_goes_on_and_pays_nothing_twice(workspace, server)
     rows = [json.loads(body)[-1]["content"] for body in chats(server)]
     alone = [json.loads(row.splitlines()[1])["questions"] for row in rows if '"questions"' in row]
     assert sum(map(len, alone)) == 61, "each question was asked about alone once"
+
+
+# Again
+
+
+def now(opened: Workspace) -> dict[str, Question]:
+    store = opened.store
+    return {question.id: question for question in store.questions.all(store.sets.get("q").id)}
+
+
+def put(opened: Workspace, *questions: Question) -> None:
+    opened.store.questions.put(opened.store.sets.get("q").id, list(questions))
+
+
+def test_again_costs_nothing_where_nothing_changed(workspace: Workspace, server: ModelServer) -> None:
+    pump_set(workspace, 12)
+    first = verifying.verify_questions(workspace, "q", "pumps")
+    calls, before = len(chats(server)), now(workspace)
+    assert verifying.foresee_verification(workspace, "q", "pumps").questions == 0
+    estimate = verifying.foresee_verification(workspace, "q", "pumps", again=True)
+    # 12 of their evidence, 12 of other chunks, 1 of candidates; those about several are kept as verdicts
+    assert (estimate.questions, estimate.total, estimate.cached) == (13, 25, 25)
+    assert len(chats(server)) == calls
+    again = verifying.verify_questions(workspace, "q", "pumps", again=True)
+    assert (again.verified, again.calls, again.dollars) == (13, first.calls, first.dollars)
+    assert len(chats(server)) == calls
+    assert now(workspace) == before
+
+
+def test_a_wrong_answer_that_was_verified_before_is_found(workspace: Workspace, server: ModelServer) -> None:
+    pump_set(workspace, 4)
+    verifying.verify_questions(workspace, "q", "pumps")
+    wrong = {
+        i: replace(now(workspace)[i], answer="painted 999 times", status=status)
+        for i, status in (("q00", "proposed"), ("q01", "accepted"))
+    }
+    put(workspace, *wrong.values())
+    result = verifying.verify_questions(workspace, "q", "pumps", again=True)
+    assert (result.verified, result.faulty, result.accepted) == (3, 2, 1)
+    assert verifying.summary(asdict(result)).endswith("1 of them stays accepted, as a person decided.")
+    after = now(workspace)
+    assert (after["q00"].status, after["q01"].status) == ("rejected", "accepted")
+    assert after["q00"].reason.startswith("another answer follows from its evidence")
+    assert after["q01"].reason.startswith(f"{verification.FAULT}another answer follows from its evidence")
+    right = replace(after["q01"], answer=stored_answer(workspace))
+    put(workspace, right)
+    result = verifying.verify_questions(workspace, "q", "pumps", again=True)
+    assert (result.verified, result.faulty, result.accepted) == (4, 0, 0)
+    assert (now(workspace)["q01"].reason, now(workspace)["q01"].status) == ("", "accepted")
+    assert now(workspace)["q00"].status == "rejected", "what is not asked is not verified"
+
+
+def stored_answer(opened: Workspace) -> str:
+    """What the passage of the second question says."""
+    [[span]] = now(opened)["q01"].evidence
+    return span.text.partition(" was ")[2].rstrip(".")
+
+
+# What a question rests on: its evidence and what that is about, not the rest of its chunk
+
+PUMPS = "# Pumps\n\nThe Heron pump runs at a maximum pressure of 9 bar. The Kestrel pump was designed by Orla Brandt."
+ASKED, SAYS = "What maximum pressure does the Heron pump have?", "The Heron pump runs at a maximum pressure of 9 bar."
+WRONG = "The Kestrel pump was designed by Orla Brandt."
+
+
+def indexed(opened: Workspace, texts: Mapping[str, str], size: int = 200) -> dict[str, Document]:
+    """Index documents by name as corpus and index "town", so that each of these short ones is one chunk."""
+    corpus = added(opened, "town", texts)
+    indexing.build_index(opened, corpus, "town", IndexConfig(chunk_size=size, embedder=""))
+    return {name: stored(opened, corpus, name) for name in texts}
+
+
+def quoting(document: Document, *quotes: str, text: str = ASKED, answer: str = "9 bar", **more: object) -> Question:
+    evidence = tuple((span(document, quote),) for quote in quotes)
+    return replace(question(text, answer), evidence=evidence, **more)  # type: ignore[arg-type]
+
+
+def context_of(opened: Workspace, *asked: Question) -> Context:
+    return verifying.contexts_of(opened, opened.store.indexes.get("town"))(asked)[asked[0].id]
+
+
+def checked(opened: Workspace, *asked: Question) -> list[Question]:
+    contexts = verifying.contexts_of(opened, opened.store.indexes.get("town"))
+    return list(verification.verify(asked, contexts, opened.model))
+
+
+def sent_texts(server: ModelServer) -> list[dict]:
+    """The texts that the model got, call by call; the index was embedded before."""
+    server.bodies[:] = [body for body in server.bodies if "messages" in body]
+    return sent(server)
+
+
+def test_the_wrong_sentence_of_the_right_chunk_is_no_evidence(workspace, server, knows):
+    document = indexed(workspace, {"pumps.md": PUMPS})["pumps.md"]
+    knows(ASKED, ["9 bar"], "9 bar")
+    right, wrong = quoting(document, "9 bar", id="right"), quoting(document, WRONG, id="wrong")
+    assert context_of(workspace, right).passages == (f"Pumps\n\n{SAYS}",), "a word or two are read in their sentence"
+    told, rejected = checked(workspace, right, wrong)
+    assert (told.verified_by, rejected.status) == ("loopback", "rejected")
+    assert rejected.reason.startswith("not answerable from its evidence")
+    assert {"1": f"Pumps\n\n{WRONG}"} in [texts.get("passages") for texts in sent_texts(server)]
+
+
+def test_what_a_sentence_refers_to_is_read_unless_it_is_other_evidence(workspace):
+    text = "The guild has a hall. It burned down in 1666."
+    document = indexed(workspace, {"hall.txt": text})["hall.txt"]
+    assert context_of(workspace, quoting(document, "1666")).passages == (f"hall\n\n{text}",)
+    both = context_of(workspace, quoting(document, "a hall", "1666")).passages
+    assert both == ("hall\n\nThe guild has a hall.", "hall\n\nIt burned down in 1666.")
+
+
+def test_whole_documents_are_evidence_too_as_far_as_a_call_reads_them(workspace):
+    long = " ".join(f"Pump {n} was replaced in the north." for n in range(1, 900))
+    short, whole, huge = long[:9000], long[:30000], f"{long} {long}"
+    documents = indexed(workspace, {"short.txt": short, "whole.txt": whole, "huge.txt": huge})
+    for name in ("short.txt", "whole.txt"):
+        passages = context_of(workspace, quoting(documents[name], documents[name].text)).passages
+        assert passages == (f"{name[:-4]}\n\n{documents[name].text}",)
+    lacking = context_of(workspace, quoting(documents["huge.txt"], documents["huge.txt"].text)).lacking
+    assert lacking.startswith(f"its evidence of {len(documents['huge.txt'].text):,} characters is too long for a call")

@@ -15,9 +15,8 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.conftest import ROOT
-from tests.test_app_command import free_port, wait_for_health
+from tests.test_browser import Server, drawn, free_port, sound, wait_for_health
 from tests.test_browser import browser as browser
-from tests.test_browser import drawn, sound
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 SOURCES = ("ragviz", "pages", "assets", ".streamlit")
@@ -82,7 +81,7 @@ def test_the_dashboard_opens_from_any_folder_with_the_data_of_its_env_file(
         words = [installed / "ragviz", "app", "--port", str(port)]
         command = subprocess.Popen(words, env=environment, cwd=tmp_path, stdout=output, stderr=output)
     try:
-        wait_for_health(port, command, log)
+        wait_for_health(Server(f"http://127.0.0.1:{port}", tmp_path, log, environment), command)
         page = browser.new_page()
         page.goto(f"http://127.0.0.1:{port}/")
         drawn(page)

@@ -20,12 +20,12 @@ from ragviz.core.job import Job, NewJob
 from ragviz.core.question import Question
 from ragviz.core.ranking import Ranking
 from ragviz.core.settings import Settings
-from ragviz.documents import corpora
 from ragviz.jobs import queue, worker
 from ragviz.runs import shared_retrieval
 from ragviz.service import index_verbs, run_verbs, target_verbs
 from ragviz.store import waking
 from ragviz.workspace import Workspace
+from tests.builders import added, wait_until
 from tests.conftest import POSTGRESQL, CommandResult, emptied
 from tests.model_server import ModelServer
 from tests.system_server import SystemServer
@@ -60,11 +60,11 @@ def start_worker(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[byte
 
 
 def ended(workspace: Workspace, job: Job, seconds: float = 60) -> Job:
-    end = time.time() + seconds
-    while (job := queue.refreshed(workspace.store.jobs.get(job.id))).status in queue.ACTIVE:
-        assert time.time() < end, job
-        time.sleep(0.1)
-    return job
+    def over() -> Job | None:
+        now = queue.refreshed(workspace.store.jobs.get(job.id))
+        return None if now.status in queue.ACTIVE else now
+
+    return wait_until(over, seconds)
 
 
 def recording(workspace: Workspace, server: SystemServer, name: str) -> NewJob:
@@ -94,10 +94,7 @@ def test_a_worker_elsewhere_does_what_the_dashboard_leaves_to_it(workspace, star
         assert len(answers(workspace, "live")) == 20
         second = ended(workspace, queue.submit_once(workspace, recording(workspace, server, "second"))[0])
         assert second.status == "done", second.error
-        end = time.time() + 10
-        while "run" in announced(workspace):  # one whose job was started at a look is taken when the slot is free
-            assert time.time() < end
-            time.sleep(0.1)
+        wait_until(lambda: "run" not in announced(workspace))  # a job started at a look is taken when the slot is free
 
 
 def test_a_job_whose_machine_is_lost_is_done_by_another_and_one_whose_process_died_waits_for_a_person(
@@ -110,15 +107,10 @@ def test_a_job_whose_machine_is_lost_is_done_by_another_and_one_whose_process_di
         killed, _ = queue.submit_once(workspace, recording(workspace, server, "killed"))
         workspace.store.jobs.update(killed.id, **gone | {"host": queue.socket.gethostname(), "pid_started": 1.0})
         start_worker("runs")
-        end = time.time() + 60
-        while workspace.store.jobs.get(lost.id).status != "done":
-            assert time.time() < end
-            time.sleep(0.1)
+        wait_until(lambda: workspace.store.jobs.get(lost.id).status == "done")
         assert workspace.store.jobs.get(killed.id).status == "interrupted"
         log = tmp_path / "runs.log"
-        while "exit status 0" not in log.read_text():
-            assert time.time() < end
-            time.sleep(0.1)
+        wait_until(lambda: "exit status 0" in log.read_text())
         lines = [line for line in map(json.loads, log.read_text().splitlines()) if line.get("job") == lost.id]
         assert [line["message"].split(" ")[0] for line in lines] == ["Taken", "Started", "Process"]
         assert {line["run"] for line in lines} == {"live"}
@@ -146,11 +138,8 @@ SENTENCES = {"chunker": "sentences", "chunk_size": 12, "embedder": "openai:bags"
 
 
 def rooms(workspace: Workspace, count: int) -> Corpus:
-    corpus = workspace.store.corpora.add("rooms")
-    for part in range(2):
-        lines = [f"The pump of room {number} is checked every week." for number in range(part, count, 2)]
-        corpora.add_file(workspace, corpus, f"{part}.txt", "\n\n".join(lines).encode())
-    return corpus
+    lines = [f"The pump of room {number} is checked every week." for number in range(count)]
+    return added(workspace, "rooms", {f"{part}.txt": "\n\n".join(lines[part::2]) for part in range(2)})
 
 
 def rankings(workspace: Workspace) -> list[Ranking]:
@@ -208,12 +197,9 @@ def test_helpers_stop_when_the_process_of_the_build_is_killed(workspace, start_w
         workspace = Workspace(Settings(_env_file=None, home=tmp_path / "home"))
         job, _ = queue.submit_once(workspace, index_verbs.build(workspace, rooms(workspace, 6_000), "i", SENTENCES))
         start_worker("one", "--queues", "embed")
-        end = time.time() + 60
-        while not (helping := [each for each in workspace.store.jobs.active() if each.kind == "help-index"]) or (
-            helping[0].status != "running"
-        ):
-            assert time.time() < end
-            time.sleep(0.05)
+        helping = wait_until(lambda: [
+            each for each in workspace.store.jobs.active() if (each.kind, each.status) == ("help-index", "running")
+        ])  # fmt: skip
         os.kill(workspace.store.jobs.get(job.id).pid, signal.SIGKILL)
         assert ended(workspace, helping[0], 10).status == "cancelled"
         [interrupted] = [each for each in queue.listed(workspace) if each.kind == "index"]

@@ -33,6 +33,7 @@ from ragviz.store.store import open_store
 from ragviz.ui import cache
 from ragviz.workspace import Workspace, open_workspace
 from tests.attack import seeds
+from tests.builders import added, asking, span, stored
 from tests.model_server import ModelServer
 from tests.test_markup import INTERPRETED
 from tests.test_pages import PAGES, built, home, visit  # noqa: F401  # fixtures
@@ -109,15 +110,11 @@ def test_a_run_through_an_address_with_a_password_keeps_it_nowhere(monkeypatch, 
         monkeypatch.setenv("RAGVIZ_EMBEDDER", "openai:bags")
         cache._opened.clear()
         workspace = open_workspace()
-        corpus = workspace.store.corpora.add("c")
-        corpora.add_file(workspace, corpus, "a.txt", b"The east pump costs 42 euros.")
+        corpus = added(workspace, "c", {"a.txt": "The east pump costs 42 euros."})
         config = IndexConfig("sentences", 16, embedder="openai:bags")
         monkeypatch.setattr("ragviz.models.chat.ModelClient._openai", plain_client(server.url))
         indexing.build_index(workspace, corpus, "i", config)
-        text = "The east pump costs 42 euros"
-        document = workspace.store.documents.all(corpus.id)[0].id
-        question = Question("q", "What costs 42?", "the pump", ((Span(document, 0, len(text), text),),), "hand")
-        workspace.store.questions.put(workspace.store.sets.add(corpus.id, "q").id, [question])
+        asking(workspace, corpus, [("a.txt", "The east pump costs 42 euros", "What costs 42?", "the pump")], "q")
         answered = RunConfig("i", "q", "knn", depth=5, k=3, answerer="extractive", metrics=("all",))
         run = running.run(workspace, "r", answered)
         files = exports.export_run(workspace, run)
@@ -141,8 +138,6 @@ def plain_client(url: str):
     return lambda _self: openai.OpenAI(base_url=url, api_key="none", max_retries=0)
 
 
-# What is written into files for spreadsheets
-
 BEFORE = ["", "'", "''", " ", "\t", "\n", "\r\n", "\u00a0", "\u3000", "\u200b", "\ufeff", " \t ", "\x0b", "\x1c", "' "]
 FORMULAS = ["=1+1", "+1", "-1", "@SUM(A1)", "＝1＋1", "＋1", "－1", "＠SUM", "=cmd|' /C calc'!A0", "﹦1", "﹣2"]
 
@@ -157,8 +152,6 @@ def test_a_cell_that_would_be_a_formula_is_text_in_every_csv(formula: str) -> No
         assert back["answer"] == cell, "importing gives back what was written"
 
 
-# Untrusted text
-
 FOREIGN = [
     "http://evil.example/a", "www.evil.example", "me@evil.example", "[x](http://evil.example)", "![](http://e.example/i)",
     "<http://evil.example>", ":smile: 见https://evil.example/路", "`http://evil.example`", "a] http://evil.example [b",
@@ -166,7 +159,6 @@ FOREIGN = [
 
 
 def everything(app: AppTest) -> str:
-    """All texts that are sent to the browser."""
     return "\n".join(text for _, text in texts_of(app))
 
 
@@ -223,12 +215,11 @@ def test_foreign_text_is_no_link_on_any_page(home: Path, seed: int) -> None:  # 
     corpora.add_file(workspace, corpus, f"{text}.txt", f"# {text}\n\nThe pump moves 20 litres. {text}".encode())
     corpora.add_file(workspace, corpus, f"{text}.pdf", b"%PDF-1.4 broken")
     indexing.build_index(workspace, corpus, text, IndexConfig(chunk_size=20))
-    name = next(d for d in store.documents.all(corpus.id) if d.status == "ok")
-    start = store.documents.get(corpus.id, name.id).text.index("20 litres")
-    span = Span(name.id, start, start + 9, "20 litres")
+    name = stored(workspace, corpus, next(d.name for d in store.documents.all(corpus.id) if d.status == "ok"))
+    place = span(name, "20 litres")
     questions = [
-        Question("a", text, text, ((span,),), text, "rejected", reason=text),
-        Question("b", f"How much? {text}", text, ((span,), (Span("gone", 0, 3, text, stale=True),)), text),
+        Question("a", text, text, ((place,),), text, "rejected", reason=text),
+        Question("b", f"How much? {text}", text, ((place,), (Span("gone", 0, 3, text, stale=True),)), text),
     ]
     store.questions.put(store.sets.add(corpus.id, text).id, questions)
     for run in (text, f"{text} 2"):

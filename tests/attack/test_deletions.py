@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from random import Random
 
@@ -17,43 +17,33 @@ from ragviz.core.configuration import IndexConfig, RunConfig
 from ragviz.core.errors import Deleted
 from ragviz.core.job import Job
 from ragviz.core.settings import Settings
-from ragviz.documents import corpora
 from ragviz.index import deletion, indexing
 from ragviz.jobs import worker
-from ragviz.questions import exchange
 from ragviz.store import schema
 from ragviz.workspace import Workspace
 from tests.attack import seeds
-from tests.attack.test_writers import URLS
-from tests.conftest import emptied
+from tests.builders import added, asking
 
 PLACES = ("north", "south", "east", "west", "upper", "lower", "inner", "outer")
 TEXT = "\n\n".join(f"The {place} pump was replaced in {1990 + n} by Harlow." for n, place in enumerate(PLACES))
 CONFIG = IndexConfig(chunk_size=20, embedder="openai:bags", chunker="sentences")
-ROWS = [
-    {"id": f"q{n}", "question": f"When was the {place} pump replaced?", "answer": f"{1990 + n}", "document": "a.txt"}
-    | {"quote": f"The {place} pump was replaced in {1990 + n}"}
-    for n, place in enumerate(PLACES)
-]
-
-
 UNCHANGED = ("cache", "receipts", "prices", "spent", "events")
 """Tables that a deletion leaves as they are: what was paid for."""
 
 
-@pytest.fixture(params=URLS, ids=lambda url: url.partition(":")[0])
-def workspace(request, tmp_path: Path, server, monkeypatch) -> Workspace:
+@pytest.fixture
+def workspace(database_url: str, tmp_path: Path, server, monkeypatch) -> Workspace:
     monkeypatch.setattr(worker, "LOOK", 0.02)
-    url = None
-    if request.param != "sqlite":
-        url = SecretStr(emptied(request.param))
+    url = SecretStr(database_url)
     settings = Settings(_env_file=None, home=tmp_path / "home", database_url=url, openai_base_url=server.url)
     workspace = Workspace(settings.model_copy(update={"model": "loopback", "embedder": "openai:bags"}))
-    corpus = workspace.store.corpora.add("笔记")
-    corpora.add_file(workspace, corpus, "a.txt", TEXT.encode())
+    corpus = added(workspace, "笔记", {"a.txt": TEXT})
     indexing.build_index(workspace, corpus, "i", CONFIG)
-    data = "\n".join(json.dumps(row) for row in ROWS).encode()
-    assert not exchange.import_data(workspace, corpus, data, "q.jsonl", "q").problems
+    asked = [
+        (f"The {place} pump was replaced in {1990 + n}", f"When was the {place} pump replaced?", f"{1990 + n}")
+        for n, place in enumerate(PLACES)
+    ]
+    asking(workspace, corpus, [("a.txt", *each) for each in asked], "q")
     return workspace
 
 
@@ -73,15 +63,11 @@ def begin(workspace: Workspace, kind: str) -> Job:
     config = RunConfig(store.indexes.get("i").id, store.sets.get("q").id, "bm25", answerer="model", metrics=("all",))
     choices = {"chunk_size": 10, "embedder": "openai:bags", "chunker": "sentences"}
     arguments = {
-        "run": {"name": "r", "config": {**vars_of(config)}, "budget": None},
+        "run": {"name": "r", "config": asdict(config), "budget": None},
         "index": {"corpus": corpus.id, "name": "i", "config": choices, "fresh": True},
         "questions": {"index": "i", "name": "q", "generator": "model", "limit": 5},
     }[kind]
     return store.jobs.add(kind, f"{kind} 工作", corpus.id, arguments)
-
-
-def vars_of(config: RunConfig) -> dict[str, object]:
-    return {name: getattr(config, name) for name in config.__dataclass_fields__}
 
 
 DELETIONS: dict[str, Callable[[Workspace], object]] = {

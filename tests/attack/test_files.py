@@ -27,7 +27,7 @@ from ragviz.core.settings import Settings
 from ragviz.documents import child, corpora
 from ragviz.workspace import Workspace
 from tests.attack import seeds
-from tests.test_ingest import pdf_of, zipped
+from tests.test_ingest import pdf_of, pptx, zipped
 
 Draw = Callable[[random.Random], bytes]
 GOOD = [
@@ -35,7 +35,6 @@ GOOD = [
     ("good.html", b"<p>The valve leaks."),
 ]
 SAMPLE = {Path(name).suffix: data for name, data in sample.documents()}
-RELATIONS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 
 
 # Archives
@@ -46,30 +45,7 @@ def members_of(data: bytes) -> dict[str, bytes]:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
-def relations(**targets: str) -> bytes:
-    rows = "".join(f'<Relationship Id="{k}" Type="{RELATIONS}/slide" Target="{v}"/>' for k, v in targets.items())
-    return f'<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">{rows}</Relationships>'.encode()
-
-
-PPTX = zipped(
-    {
-        "[Content_Types].xml": b"<Types/>",
-        "ppt/presentation.xml": f'<p:presentation xmlns:p="p" xmlns:r="{RELATIONS}"><p:sldIdLst><p:sldId r:id="r1"/>'
-        "</p:sldIdLst></p:presentation>".encode(),
-        "ppt/_rels/presentation.xml.rels": relations(r1="slides/slide1.xml"),
-        "ppt/slides/slide1.xml": b'<p:sld xmlns:p="p" xmlns:a="a"><p:sp><a:p><a:r><a:t>hello</a:t></a:r></a:p></p:sp>'
-        b"</p:sld>",
-        "ppt/slides/_rels/slide1.xml.rels": relations(r1="slide1.xml"),
-    }
-)
-ODT = zipped(
-    {
-        "mimetype": b"application/vnd.oasis.opendocument.text",
-        "content.xml": b'<office:document-content xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0" '
-        b'xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0"><office:body><office:text><text:p>hello</text:p>'
-        b"</office:text></office:body></office:document-content>",
-    }
-)
+PPTX = pptx("<p:sp><a:p><a:r><a:t>hello</a:t></a:r></a:p></p:sp>")
 EPUB = zipped(
     {
         "mimetype": b"application/epub+zip",
@@ -249,7 +225,6 @@ KINDS: dict[str, Draw] = {
     "docx": archive(SAMPLE[".docx"]),
     "xlsx": archive(SAMPLE[".xlsx"]),
     "pptx": archive(PPTX),
-    "odt": archive(ODT),
     "epub": archive(EPUB),
     "vast.xlsx": vast_sheet,
     "pdf": hostile_pdf,
@@ -266,7 +241,6 @@ NAMES = ("", "../../{}", "长" * 300, "a\u202eb", "\udcff\udc80", "a\nb\x1b[31m"
 
 
 def drawn(kind: str, seed: int) -> tuple[str, bytes]:
-    """The file of a kind that a seed stands for."""
     draw = random.Random(f"{kind} {seed}")
     return f"{draw.choice(NAMES)}{seed}-{kind.partition('.')[0]}.{kind}", KINDS[kind](draw)
 

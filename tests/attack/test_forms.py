@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -13,7 +12,7 @@ from ragviz.core.question import Question
 from ragviz.documents import corpora
 from ragviz.index import deletion
 from ragviz.workspace import Workspace, open_workspace
-from tests.test_pages import bare, built, button, checked, home, show, typed, words  # noqa: F401  # fixtures
+from tests.test_pages import built, button, checked, home, show, words  # noqa: F401  # fixtures
 
 
 def press(app: AppTest, label: str) -> AppTest:
@@ -23,9 +22,6 @@ def press(app: AppTest, label: str) -> AppTest:
 
 def warned(app: AppTest) -> str:
     return " ".join(box.value for box in app.warning)
-
-
-# What was chosen is deleted while the form is open
 
 
 def test_a_click_meant_for_a_corpus_that_is_gone_does_not_land_on_another(home: Path) -> None:  # noqa: F811
@@ -80,9 +76,6 @@ def show_again(app: AppTest) -> None:
     checked(app._run(states))
 
 
-# What it is typed into is deleted
-
-
 def something_else(workspace: Workspace, what: str) -> None:
     """Let another person delete what is looked at: `what` names it, and whether another of its kind stays."""
     store, (subject, others) = workspace.store, what.split()
@@ -99,16 +92,13 @@ def something_else(workspace: Workspace, what: str) -> None:
         deletion.delete_corpus(workspace, corpus)
 
 
-GONE = ["set others", "set alone", "corpus others", "corpus alone"]
-
-
 def everything(workspace: Workspace) -> list[Question]:
     store = workspace.store
     return [q for corpus in store.corpora.all() for s in store.sets.all(corpus.id) for q in store.questions.all(s.id)]
 
 
 @pytest.mark.parametrize("pressed", ["", "Save"])
-@pytest.mark.parametrize("what", [*GONE, "question others"])
+@pytest.mark.parametrize("what", ["set others", "set alone", "corpus alone", "question others"])
 def test_what_is_typed_over_a_question_that_is_deleted_is_saved_into_no_other(
     home: Path,  # noqa: F811
     what: str,
@@ -117,17 +107,17 @@ def test_what_is_typed_over_a_question_that_is_deleted_is_saved_into_no_other(
     """The last word is typed and *Save* pressed when it is gone already."""
     workspace = open_workspace()
     app = show("questions", corpus="notes", set="asked", edit="q5")
-    area(app, "Answer").set_value("typed")
+
+    def typed_answer(words: str) -> None:
+        next(box for box in app.text_area if box.label == "Answer").set_value(words)
+
+    typed_answer("typed")
     checked(app.run())
     something_else(workspace, what)
     before = everything(workspace)
-    area(app, "Answer").set_value("typed by hand")
+    typed_answer("typed by hand")
     if pressed:
         button(app, pressed).click()
     checked(app.run())
     assert everything(workspace) == before
     assert not any(box.label == "Answer" for box in app.text_area), "no other question is opened in its place"
-
-
-def area(app: AppTest, label: str) -> Any:
-    return next(box for box in app.text_area if box.label == label)

@@ -29,9 +29,7 @@ import sqlalchemy as sa
 from ragviz import cli
 from ragviz.cli import console
 from ragviz.core.configuration import IndexConfig, RunConfig
-from ragviz.core.document import Span
 from ragviz.core.errors import RagvizError
-from ragviz.core.question import Question
 from ragviz.core.settings import Settings
 from ragviz.core.verdict import Matrix
 from ragviz.documents import corpora
@@ -42,6 +40,7 @@ from ragviz.runs import running
 from ragviz.store import schema
 from ragviz.workspace import Workspace
 from tests.attack import WHOLE, seeds
+from tests.builders import asking
 from tests.model_server import ModelServer
 from tests.test_imports import result, written
 
@@ -65,7 +64,6 @@ class Place:
     database: str | None = None
 
     def copied(self, home: Path) -> Place:
-        """Return a copy of the home and of its database."""
         shutil.copytree(self.home, home, ignore=shutil.ignore_patterns("ragviz.db*"))
         if self.database is None:
             with sqlite3.connect(self.home / "ragviz.db") as source, sqlite3.connect(home / "ragviz.db") as target:
@@ -74,7 +72,6 @@ class Place:
         return Place(home, new_database(str(sa.make_url(self.database).database)))
 
     def dropped(self) -> None:
-        """Delete the copy, and its database with its connections."""
         shutil.rmtree(self.home)
         if self.database is not None:
             on_the_server(f'DROP DATABASE "{sa.make_url(self.database).database}" WITH (FORCE)')
@@ -143,16 +140,8 @@ def begun(workspace: Workspace, folder: Path) -> None:
     corpus = workspace.store.corpora.add("c")
     add(workspace, OLD, folder)
     build(workspace, folder)
-    question_set = workspace.store.sets.add(corpus.id, "q")
-    quotes = ("The north pump was replaced in May.", "It hums at night.", "The valve leaks.")
-    infos = {info.name: info for info in workspace.store.documents.all(corpus.id)}
-    questions = []
-    for number, quote in enumerate(quotes):
-        name = next(name for name, text in OLD.items() if quote in text)
-        start = OLD[name].index(quote)
-        span = Span(infos[name].id, start, start + len(quote), quote)
-        questions.append(Question(f"q{number}", f"What of {name} {number}?", quote, ((span,),), "hand", "accepted"))
-    workspace.store.questions.put(question_set.id, questions)
+    quotes = {"The north pump was replaced in May.": "a.txt", "It hums at night.": "a.txt", "The valve leaks.": "b.txt"}
+    asking(workspace, corpus, [(name, quote, f"What of {quote}?", quote) for quote, name in quotes.items()], "q")
     running.run(workspace, "old", RunConfig("i", "q", "bm25", depth=5, k=3, answerer="extractive"))
     names = ("faithfulness", "completeness")
     failing = running.run(
@@ -182,7 +171,6 @@ WRITERS: dict[str, Callable[[Workspace, Path], None]] = {
 
 
 def command(workspace: Workspace, folder: Path, *words: str) -> None:
-    """Give a command, as on the command line."""
     folder.mkdir(exist_ok=True)
     for name, text in NEW.items():
         (folder / name).write_text(text, encoding="utf-8")

@@ -9,11 +9,10 @@ import html
 import json
 import random
 import re
-import threading
 import time
 import zlib
 from collections.abc import Callable
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from urllib.parse import unquote
 
 import pytest
@@ -36,6 +35,7 @@ from ragviz.targets.retrieved_chunks import FROM_CONTEXTS
 from ragviz.text.untrusted import without_keys
 from tests import model_server
 from tests.attack import seeds
+from tests.loopback import Loopback
 from tests.test_judging import Memory, Results, make_items
 
 KEY = "sk-attack-0123456789/Abc+def="
@@ -43,9 +43,6 @@ SECONDS = 0.5
 """The time-out of a call, so that the slow ones are over soon."""
 
 Draw = random.Random
-
-
-# What a model says: (random, the good reply) → the text of the reply
 
 
 def _changed(draw: Draw, good: str, make: Callable[[str], object]) -> str:
@@ -106,45 +103,31 @@ def _random_json(draw: Draw, deep: int = 0) -> object:
     return draw.choice(kinds[:2] if deep > 5 else kinds)()
 
 
+# What a model says: (random, the good reply) → the text of the reply
 SAID: dict[str, Callable[[Draw, str], str]] = {
     "prose": lambda draw, _: "I would rather talk about the weather. " * draw.randint(1, 50),
     "no words": lambda *_: "",
     "blanks": lambda draw, _: draw.choice(" \n\t\u2028\u3000") * draw.randint(1, 99),
     "half": lambda draw, good: good[: draw.randint(1, len(good) * 2 // 3)],
-    "second half": lambda draw, good: good[draw.randint(len(good) // 3, len(good) - 1) :],
-    "no quotes": lambda _, good: good[: len(good) // 2].replace('"', ""),
     "lists, deep": _nested("[", "]"),
     "objects, deep": _nested('{"claims": ', "}"),
     "unclosed": lambda draw, _: draw.choice("[{") * draw.choice([100, 3_000, 25_000]),
-    "closed only": lambda draw, _: draw.choice("]}") * 25_000,
     "hard to mend": lambda draw, _: draw.choice(["<]", "", '":]']) + "1}{" * 8_000 + "}" * 9_000,
     "not a number": lambda draw, good: _changed(draw, good, lambda _: float("nan")),
     "infinite": lambda draw, good: _changed(draw, good, lambda _: 7).replace("7", "1e99999"),
     "long number": lambda draw, good: _changed(draw, good, lambda _: 7).replace("7", "9" * 5_000),
-    "minus": lambda draw, good: _changed(draw, good, lambda _: -draw.randint(1, 10**6)),
     "null": lambda draw, good: _changed(draw, good, lambda _: None),
     "lists for values": lambda draw, good: _changed(draw, good, lambda _: [1, "a"]),
-    "objects for values": lambda draw, good: _changed(draw, good, lambda key: {key: key}),
-    "words for numbers": lambda draw, good: _changed(draw, good, lambda _: "one"),
     "wrong ids": lambda draw, good: _changed(
         draw, good, lambda key: {"text": "", "useful": True}.get(key, draw.choice([0, 99, 10**18]))
     ),
     "two values": _twice,
     "no rows": lambda *_: '{"claims": [], "passages": [], "questions": [], "noncommittal": false}',
     "no fields": lambda *_: "{}",
-    "a list": lambda *_: "[]",
-    "a word": lambda draw, _: draw.choice(["true", "null", "0", '"supported"', "NaN", "-"]),
-    "two objects": lambda _, good: "{}\n" + '{"claims": [], "passages": []}',
     "the same twice": lambda _, good: f"{good}\n{good[:-1]}, " + '"x": 1}',
     "surrogates": lambda *_: '{"claims": "\\ud800\\udfff\\ud800", "passages": "\\udc00"}',
     "NUL": lambda draw, _: "\0" * draw.randint(1, 999) + '{"claims": "\\u0000"}',
-    "NUL between": lambda _, good: "\0".join(good[:400]),
-    "controls": lambda draw, _: "".join(chr(draw.randint(0, 0x9F)) for _ in range(500)),
-    "any letters": lambda draw, _: "".join(chr(draw.randint(0, 0x2FFF)) for _ in range(2_000)),
-    "astral": lambda draw, _: "".join(chr(draw.randint(0x1F300, 0x1FAFF)) for _ in range(500)),
     "right to left": lambda *_: "\u202e}\u202d{\u2066" * 50,
-    "XML": lambda *_: "<claims><claim n='1'>supported</claim></claims>" * 20,
-    "YAML": lambda *_: "claims:\n  - claim: 1\n    supported_by: [1]\npassages: []\n",
     "a tool call in words": lambda *_: '<tool_call>{"name": "judge", "arguments": {"claims": 1}}</tool_call>',
     "thinks on": lambda draw, _: "<think>" + "hm, " * draw.randint(1, 5_000),
     "the schema": lambda *_: json.dumps(replies.of(context.ContextReply)),
@@ -165,9 +148,6 @@ USABLE = {"fenced", "thought of", "commas", "Python", "a byte order mark", "the 
 """Kinds that say what was asked for: they may be scored, then as the good reply is."""
 
 
-# What a server wraps it in: (random, the good response) → JSON
-
-
 def _message(**fields: object) -> Callable[[Draw, dict], object]:
     def make(_: Draw, good: dict) -> object:
         return {**good, "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", **fields}}]}
@@ -180,6 +160,7 @@ def _usage(draw: Draw, good: dict) -> object:
     return {**good, "usage": {name: draw.choice(odd) for name in good["usage"]}}
 
 
+# What a server wraps it in: (random, the good response) → JSON
 WRAPPED: dict[str, Callable[[Draw, dict], object]] = {
     "no choices": lambda _, good: {**good, "choices": []},
     "choices that are none": lambda draw, good: {**good, "choices": draw.choice([None, {}, "x", 3, [[]], [None]])},
@@ -190,22 +171,17 @@ WRAPPED: dict[str, Callable[[Draw, dict], object]] = {
     "a tool call": _message(
         content=None, tool_calls=[{"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}]
     ),
-    "an old tool call": _message(content=None, function_call={"name": "f", "arguments": "{" * 50}),
     "cut off": lambda _, good: {**good, "choices": [{**good["choices"][0], "finish_reason": "length"}]},
     "filtered": lambda _, good: {
         **good, "choices": [{"index": 0, "finish_reason": "content_filter", "message": {"content": ""}}]
     },
     "an error with 200": lambda *_: {"error": {"message": f"Bad key {KEY}", "type": "x"}},
-    "no object": lambda draw, _: draw.choice([[], [1, 2], "text", 3, None, True]),
-    "only an id": lambda *_: {"id": "1"},
     "deep": lambda *_: json.loads('{"choices": ' + "[" * 500 + "]" * 500 + "}"),
     "odd usage": _usage,
     "odd model": lambda draw, good: {**good, "model": draw.choice([None, 3, KEY]), "id": [KEY]},
 }  # fmt: skip
 USABLE |= {"odd usage", "odd model"}
 
-
-# What goes over the wire: (random, the handler, the good response as bytes)
 
 Handler = BaseHTTPRequestHandler
 
@@ -274,14 +250,10 @@ def _refused(status: int) -> Callable[[Draw, Handler, bytes], None]:
         body = draw.choice(
             [
                 json.dumps({"error": {"message": f"No: {secret_text}", "code": secret_text, "param": secret_text}}),
-                f'{{"error": {{"message": "No: {secret_text}"}}}}',
-                json.dumps({"error": secret_text}),
-                json.dumps([secret_text]),
                 json.dumps({"detail": [{"msg": secret_text}]}),
                 f"<html><title>{secret_text}</title></html>",
                 secret_text,
                 "",
-                "{" * 5_000,
                 json.dumps({"error": {"message": "x" * 10**6 + secret_text}}),
             ]
         )
@@ -295,18 +267,15 @@ def _later(draw: Draw, handler: Handler, _: bytes) -> None:
     _sent(handler, b'{"error": {"message": "slow down"}}', 429, Retry_After=after.encode().decode("latin-1"))
 
 
+# What goes over the wire: (random, the handler, the good response as bytes)
 WIRE: dict[str, Callable[[Draw, Handler, bytes], None]] = {
     "HTML": lambda _, h, body: _sent(h, b"<html>It works!</html>", Content_Type="text/html"),
     "as HTML": lambda _, h, body: _sent(h, body, Content_Type="text/html"),
     "events": lambda _, h, body: _sent(h, b"data: " + body + b"\n\ndata: [DONE]\n\n", Content_Type="text/event-stream"),
-    "no bytes": lambda draw, h, _: _sent(h, b"", draw.choice([200, 204])),
     "not UTF-8": lambda draw, h, _: _sent(h, b'{"choices": "' + draw.randbytes(500) + b'"}'),
-    "any bytes": lambda draw, h, _: _sent(h, draw.randbytes(draw.randint(1, 5_000))),
-    "half a response": lambda _, h, body: _sent(h, body[: len(body) // 2]),
     "shorter than told": lambda _, h, body: _sent(h, body, length=len(body) + 999),
     "a bomb": _bomb,
     "broken gzip": lambda _, h, body: _sent(h, gzip.compress(body)[: len(body) // 3], Content_Encoding="gzip"),
-    "no gzip": lambda _, h, body: _sent(h, body, Content_Encoding="gzip"),
     "another packing": lambda draw, h, body: _sent(h, body, Content_Encoding=draw.choice(["br", "zstd", KEY])),
     "packed": lambda _, h, body: _sent(h, gzip.compress(body), Content_Encoding="gzip"),
     "trickled": _trickled,
@@ -328,28 +297,14 @@ SLOW = {"trickled", "trickled head", "silent", "endless", "hard to mend", "a bom
 KINDS = {**SAID, **WRAPPED, **WIRE}
 
 
-class OddServer(ThreadingHTTPServer):
+class OddServer(Loopback):
     """Answers every call in one odd way; `calls` tells how many there were."""
 
-    daemon_threads = True
-    request_queue_size = 64
-
     def __init__(self, kind: str, seed: int) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
+        super().__init__(_Handler)
+        self.url += "/v1"
         self.kind, self.draw, self.calls = kind, Draw(f"{kind}-{seed}"), 0
         self.only = "passages" if seed % 2 and kind in {**SAID, **WRAPPED} else ""  # the others get good replies
-        self.url = f"http://127.0.0.1:{self.server_address[1]}/v1"
-
-    def __enter__(self) -> "OddServer":
-        threading.Thread(target=self.serve_forever, args=(0.02,), daemon=True).start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.shutdown()
-        self.server_close()
-
-    def handle_error(self, *_: object) -> None:
-        pass
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -473,17 +428,6 @@ def test_a_key_is_found_in_any_escapes(seed):
     assert "••••" in shown
     harmless = "the latest \\u0073k-test of 100%25 &#115;k-0"
     assert without_keys(harmless, [KEY]) == harmless
-
-
-def test_a_text_meant_to_be_hard_costs_its_time_and_no_more(monkeypatch):
-    monkeypatch.setattr(repair, "SECONDS", 1)
-    started = time.monotonic()
-    with pytest.raises(ValueError, match="takes longer than"):
-        repair.mended(SAID["hard to mend"](Draw(1), ""))
-    assert time.monotonic() - started < 60
-    assert repair.mended("{'a': [1, 2,], }") == {"a": [1, 2]}
-    with pytest.raises(ValueError, match="too many"):
-        repair.mended("{x" * 500_000)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from ragviz.text import words
 from ragviz.workspace import Workspace
 from tests import model_server
 from tests.attack import seeds
-from tests.test_running import config, environment, workspace  # noqa: F401 - fixtures
+from tests.test_running import config, workspace  # noqa: F401 - fixtures
 
 LONG = 20.0
 """Seconds that the wait would last."""
@@ -55,13 +55,13 @@ def stuck(monkeypatch: pytest.MonkeyPatch, wait: str, path: str) -> threading.Ev
     """Let calls to addresses with this ending wait; return an event that the first call sets."""
     real, called = model_server._Handler.answer, threading.Event()
 
-    def answer(handler: model_server._Handler, body: dict, fault: str) -> bool:
+    def answer(handler: model_server._Handler, body: dict, fault: str) -> None:
         if not handler.path.endswith(path):
             return real(handler, body, fault)
         called.set()
         WAITS[wait](handler)
         handler.close_connection = True
-        return False
+        return None
 
     monkeypatch.setattr(model_server._Handler, "answer", answer)
     return called

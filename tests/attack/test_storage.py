@@ -23,7 +23,6 @@ import sqlalchemy as sa
 from pydantic import SecretStr
 
 from ragviz.core.call import Paid
-from ragviz.core.document import Document, Page
 from ragviz.core.errors import RagvizError, ServiceError, StorageError
 from ragviz.core.settings import Settings
 from ragviz.jobs import tasks, worker
@@ -32,14 +31,8 @@ from ragviz.store.store import Store, open_store, sqlite_url
 from ragviz.workspace import Workspace
 from tests.attack import seeds
 from tests.attack.test_writers import url as url
-from tests.conftest import ROOT
-
-
-def ragviz(home: Path, *words: str | Path, **more: str) -> subprocess.CompletedProcess[str]:
-    """The command line, in a child process."""
-    environment = os.environ | {"RAGVIZ_HOME": str(home), "PYTHONPATH": str(ROOT), "COLUMNS": "300"} | more
-    command = [sys.executable, "-m", "ragviz", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, env=environment, cwd="/", timeout=120)
+from tests.builders import ROOT, document, ragviz
+from tests.loopback import hanging
 
 
 def message_of(done: subprocess.CompletedProcess[str], code: int = 1) -> str:
@@ -49,10 +42,6 @@ def message_of(done: subprocess.CompletedProcess[str], code: int = 1) -> str:
     return " ".join(done.stderr.split())
 
 
-def document(name: str, text: str) -> Document:
-    return Document(Document.make_id(name, text), name, text, (Page(1, 0, 1),), "en", "text/plain", "h", 1, ())
-
-
 @pytest.fixture
 def home(tmp_path) -> Path:
     store = open_store(sqlite_url(tmp_path / "家" / "ragviz.db"))
@@ -60,9 +49,6 @@ def home(tmp_path) -> Path:
     store.documents.add(corpus.id, document("a.txt", "The pump was replaced. " * 2000))
     store._engine.dispose()
     return tmp_path / "家"
-
-
-# Rights
 
 
 def modes(home: Path) -> dict[str, int]:
@@ -84,21 +70,11 @@ def test_what_is_kept_is_for_its_owner_alone_and_what_is_taken_away_is_not(tmp_p
     assert len(permissions) >= 3
     assert all(mode & 0o077 == 0 for mode in permissions.values()), permissions
     assert ragviz(home, "questions", "export", "q", tmp_path / "out.csv").returncode == 0
-    assert stat.S_IMODE((tmp_path / "out.csv").stat().st_mode) == 0o666 & ~_umask()
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
-
-
-# The disk
+    assert stat.S_IMODE((tmp_path / "out.csv").stat().st_mode) == 0o644
 
 
 @pytest.fixture
 def small_disk(tmp_path) -> Iterator[Path]:
-    """A disk of one megabyte."""
     place = tmp_path / "small"
     place.mkdir()
     mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", place], capture_output=True)
@@ -118,6 +94,9 @@ def test_a_full_disk_is_reported_with_the_next_step(small_disk, tmp_path):
     assert ragviz(home, "corpus", "list").returncode == 0
 
 
+# The database
+
+
 def test_a_database_that_may_not_grow_is_reported_as_full_and_keeps_its_rows(home):
     store = open_store(sqlite_url(home / "ragviz.db"))
     corpus = store.corpora.get("notes")
@@ -130,9 +109,6 @@ def test_a_database_that_may_not_grow_is_reported_as_full_and_keeps_its_rows(hom
     with pytest.raises(StorageError, match=r"is full.*make room there"):
         store.documents.add(corpus.id, document("b.txt", "x" * 400_000))
     assert [d.name for d in store.documents.all(corpus.id)] == ["a.txt"]
-
-
-# The database
 
 
 @pytest.mark.parametrize("seed", seeds(12, 200))
@@ -390,21 +366,10 @@ def test_a_command_a_page_and_a_job_outlast_a_restart(server, tmp_path, monkeypa
     assert "outlasts" in stdout, stderr
 
 
-# A server that does not answer
-
-
 @pytest.fixture(params=["accepts nobody", "accepts and never speaks"])
 def silent(request) -> Iterator[str]:
-    """Address of a server that answers nothing: its backlog is full, so that packets are dropped; or it is mute."""
-    with contextlib.ExitStack() as sockets:
-        server = sockets.enter_context(
-            socket.create_server(("127.0.0.1", 0), backlog=0 if "nobody" in request.param else 9)
-        )
-        for _ in range(4 if "nobody" in request.param else 0):
-            waiting = sockets.enter_context(socket.socket())
-            waiting.setblocking(False)
-            waiting.connect_ex(server.getsockname())
-        yield f"postgresql+psycopg://me:hunter2hunter2@127.0.0.1:{server.getsockname()[1]}/x"
+    with hanging(full="nobody" in request.param) as port:
+        yield f"postgresql+psycopg://me:hunter2hunter2@127.0.0.1:{port}/x"
 
 
 def test_a_server_that_never_answers_is_reported_in_seconds(silent, monkeypatch):

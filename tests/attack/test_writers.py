@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -13,7 +12,7 @@ import pytest
 
 from ragviz.core.call import Paid
 from ragviz.core.configuration import IndexConfig, RunConfig
-from ragviz.core.document import Document, Page, Span
+from ragviz.core.document import Span
 from ragviz.core.errors import UsageError
 from ragviz.core.question import Question
 from ragviz.core.ranking import Ranking, Retrieved
@@ -21,13 +20,11 @@ from ragviz.core.recording import Recording
 from ragviz.core.score import Score
 from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.store.schema import version_of
-from ragviz.store.store import Store, open_store, sqlite_url
+from ragviz.store.store import Store, open_store
 from ragviz.store.stored_questions import StoredQuestions
-from tests.attack import seeds
-from tests.conftest import emptied
+from tests.builders import document
 
 WRITERS, ROUNDS = 8, 20
-URLS = ["sqlite", *filter(None, [os.environ.get("RAGVIZ_TEST_POSTGRESQL_URL")])]
 Work = Callable[[Store, int, int], Any]
 """What one writer does in one round: (its store, its number, the round)."""
 
@@ -62,10 +59,6 @@ def errors(outcomes: list[Any]) -> list[str]:
 
 def question(name: str, text: str = "Why?") -> Question:
     return Question(name, text, "因为。", (), "hand")
-
-
-def document(name: str, text: str) -> Document:
-    return Document(Document.make_id(name, text), name, text, (Page(1, 0, 1),), "en", "text/plain", "h", 1, ())
 
 
 @pytest.fixture
@@ -180,22 +173,6 @@ def test_a_job_goes_to_one(url, corpus_id):
     taken = side_by_side(url, take)
     assert errors(taken) == []
     assert len(taken) - taken.count(None) == ROUNDS
-
-
-@pytest.mark.parametrize("seed", seeds(3, 20))
-def test_a_new_database_is_opened_by_many_at_once(seed, tmp_path):
-    for url in URLS:
-        address = sqlite_url(tmp_path / str(seed) / "ragviz.db") if url == "sqlite" else emptied(url)
-        start = Barrier(WRITERS)
-
-        def first(_: int, address: str = address, start: Barrier = start) -> None:
-            start.wait(60)
-            store = open_store(address)
-            assert store.corpora.all() == []
-            store._engine.dispose()
-
-        with ThreadPoolExecutor(WRITERS) as pool:
-            assert list(pool.map(first, range(WRITERS))) == [None] * WRITERS
 
 
 def spans_of(store: Store, set_id: str) -> list[Span]:
