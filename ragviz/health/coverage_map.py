@@ -110,10 +110,10 @@ def states_of(
     return states
 
 
-def placed(vectors: Floats, most: int = FITTED) -> tuple[Floats, float]:
+def placed(vectors: Floats) -> tuple[Floats, float]:
     """Project rows (n, d) on their two principal components, and return the share of the variance these hold.
 
-    The components are found on at most `most` rows; the same vectors are placed alike each time.
+    The components are found on at most `FITTED` rows; the same vectors are placed alike each time.
     """
     from sklearn.decomposition import PCA
 
@@ -121,7 +121,7 @@ def placed(vectors: Floats, most: int = FITTED) -> tuple[Floats, float]:
     xy = np.zeros((len(vectors), 2), np.float32)
     if count < 1 or not vectors.std():
         return xy, 0.0
-    fitted = np.random.default_rng(1).permutation(len(vectors))[:most]
+    fitted = np.random.default_rng(1).permutation(len(vectors))[:FITTED]
     components = PCA(count, random_state=2).fit(vectors[fitted])
     xy[:, :count] = components.transform(vectors)
     return xy, float(components.explained_variance_ratio_.sum())

@@ -151,7 +151,7 @@ def _build(
     progress: Progress,
 ) -> Built:
     """Build the index of a row anew, or update it where its chunks can be kept."""
-    documents = [d.id for d in workspace.store.documents.all(corpus.id) if d.status == "ok"]
+    documents = workspace.store.documents.readable(corpus.id)
     embedder = workspace.embedder_of(config, spending, progress) if config.embedder else None
     info, damage = (info, "") if fresh else examined(workspace, info)
     identity = embedder.identity if embedder else ""

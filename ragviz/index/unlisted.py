@@ -42,7 +42,7 @@ def unlisted(
 
     """
     _drop_left(workspace)
-    documents = tuple(d.id for d in workspace.store.documents.all(corpus_id) if d.status == "ok")
+    documents = tuple(workspace.store.documents.readable(corpus_id))
     embedder = workspace.embedder_of(config, spending, progress) if config.embedder else None
     identity, dims = (embedder.identity, embedder.dims) if embedder else ("", 0)
     now = time.time()

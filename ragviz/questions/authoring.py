@@ -72,7 +72,7 @@ def listed(store: Store, corpus_id: str, evidence: str) -> Evidence:
         InputError: it is no such JSON, or names a document or text that does not exist.
 
     """
-    ids = [info.id for info in store.documents.all(corpus_id) if info.status == "ok"]
+    ids = store.documents.readable(corpus_id)
     texts = {document.name: document for document in store.documents.texts(corpus_id, ids)}
     row = json.dumps({"question": "?", "evidence": evidence}, ensure_ascii=False).encode()
     read = interchange.read_questions(row, "evidence.jsonl", texts)

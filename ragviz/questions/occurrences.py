@@ -235,8 +235,7 @@ def search(workspace: Workspace, question_set: QuestionSet, question_id: str = "
 
 def texts_of(store: Store, corpus_id: str) -> Iterator[Document]:
     """Yield the readable documents of a corpus."""
-    ids = [info.id for info in store.documents.all(corpus_id) if info.status == "ok"]
-    yield from store.documents.texts(corpus_id, ids)
+    yield from store.documents.texts(corpus_id, store.documents.readable(corpus_id))
 
 
 def reference_only(questions: Iterable[Question]) -> list[Question]:

@@ -78,7 +78,7 @@ def refresh(store: Store, corpus: Corpus, added: Collection[str] = (), author: s
     changed the documents, "" where nobody is known.
     """
     store.evidence.settle(corpus.id, author)
-    here = _readable(store, corpus)
+    here = frozenset(store.documents.readable(corpus.id))
     document_of = lru_cache(maxsize=8)(partial(store.documents.get, corpus.id))
     moves = _moves(store, corpus, added, document_of) if added else {}
     done = []
@@ -105,16 +105,12 @@ def refreshing(store: Store, corpus: Corpus, author: str = "") -> Iterator[list[
     `author` is who changes them.
     """
     done: list[Refreshed] = []
-    before = _readable(store, corpus)
+    before = store.documents.readable(corpus.id)
     try:
         yield done
     finally:
         with suppress(Deleted, NotFoundError):  # the corpus is gone, with its questions
-            done += refresh(store, corpus, _readable(store, corpus) - before, author)
-
-
-def _readable(store: Store, corpus: Corpus) -> frozenset[str]:
-    return frozenset(document.id for document in store.documents.all(corpus.id) if document.status == "ok")
+            done += refresh(store, corpus, {*store.documents.readable(corpus.id)}.difference(before), author)
 
 
 def _moves(
@@ -130,8 +126,7 @@ def _moves(
         (span.document_id, span.text)
         for question_set in store.sets.all(corpus.id)
         for question in store.questions.all(question_set.id)
-        for group in question.evidence
-        for span in group
+        for span in question.spans
         if span.stale and span.document_id not in known
     }
     places = located({text for _, text in quotes}, store.documents.texts(corpus.id, sorted(added)))

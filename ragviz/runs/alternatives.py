@@ -246,7 +246,7 @@ def foreseen_words(workspace: Workspace, changes: Changes, some: Sequence[Change
 def _scene(workspace: Workspace, current: Run, asked: Sequence[Question]) -> Scene:
     store = workspace.store
     indexes = tuple(info for info in store.indexes.all(current.corpus_id) if info.build)
-    readable = store.documents.readable(current.corpus_id)
+    readable = frozenset(store.documents.readable(current.corpus_id))
     states = {
         info.id: (corpus_hash(readable.intersection(info.documents)), info.config.hash(), info.embedder_identity)
         for info in indexes

@@ -246,7 +246,7 @@ def run_row(
     It has names for people, and `identity`, which makes the fingerprint: equal when the numbers must be equal.
     """
     identity = {
-        "corpus": corpus_hash(workspace.store.documents.readable(index.corpus_id).intersection(index.documents)),
+        "corpus": corpus_hash({*workspace.store.documents.readable(index.corpus_id)}.intersection(index.documents)),
         "questions": questions_hash(questions),
         "index": index.config.hash(),
         "embedder": index.embedder_identity,

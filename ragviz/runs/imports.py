@@ -188,7 +188,7 @@ class Recorder:
         self._places: dict[tuple[str, str], Place | None] = {}
         self._passages: dict[tuple[str, str], str] = {}
         self.problems: list[str] = []
-        ids = [info.id for info in self._store.documents.all(corpus.id) if info.status == "ok"]
+        ids = self._store.documents.readable(corpus.id)
         self._files = frozenset(ids)
         self._text_of = lru_cache(maxsize=512)(lambda i: self._store.documents.get(corpus.id, i).text)
         self._documents = Places(self._store.documents.texts(corpus.id, ids), self._text_of, progress)
@@ -359,7 +359,7 @@ def _ranked(workspace: Workspace, run: Run) -> Run:
     now = {question.id: question.evidence for question in store.questions.all(run.config.questions)}
     questions = store.rankings.questions(run.id)
     questions = [replace(question, evidence=now.get(question.id, question.evidence)) for question in questions]
-    ids = store.documents.readable(run.corpus_id)
+    ids = frozenset(store.documents.readable(run.corpus_id))
     placed = {
         question.id
         for question in questions

@@ -36,7 +36,7 @@ def index_of(workspace: Workspace, current: Run) -> IndexInfo | None:
         return None
     if (info.built or 0.0) <= current.created:
         return info
-    state = corpus_hash(store.documents.readable(current.corpus_id).intersection(info.documents))
+    state = corpus_hash({*store.documents.readable(current.corpus_id)}.intersection(info.documents))
     identity = current.provenance["identity"]
     before = identity["corpus"], identity["index"], identity["embedder"]
     return info if (state, info.config.hash(), info.embedder_identity) == before else None

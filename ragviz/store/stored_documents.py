@@ -88,11 +88,11 @@ class StoredDocuments(Repository):
             query = query.where(schema.documents.c.status.not_in(NO_FILES))
         return [_info(row) for row in self._rows(query)]
 
-    def readable(self, corpus_id: str) -> set[str]:
-        """Return the ids of the readable files of a corpus."""
+    def readable(self, corpus_id: str) -> list[str]:
+        """Return the ids of the readable files of a corpus, by name."""
         table = schema.documents.c
-        rows = self._rows(sa.select(table.id).where(table.corpus_id == corpus_id, table.status == "ok"))
-        return {row.id for row in rows}
+        query = sa.select(table.id).where(table.corpus_id == corpus_id, table.status == "ok")
+        return [row.id for row in self._rows(query.order_by(table.name))]
 
     def names(self, corpus_id: str, ids: Sequence[str] | None = None) -> dict[str, str]:
         """Return the names of the documents of a corpus (or of some of them) by id.
@@ -285,8 +285,7 @@ class StoredEvidence(Repository):
             question = schema.question_from_json(row.body)
             successors = {
                 span.document_id: replacements.get(span.document_id)
-                for group in question.evidence
-                for span in group
+                for span in question.spans
                 if span.document_id in replacements or span.document_id not in known
             }
             moved = reanchored(question, successors, document_of)
