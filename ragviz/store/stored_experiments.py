@@ -14,7 +14,7 @@ from ragviz.core.experiment import Cell, Confirmation, Experiment
 from ragviz.store import schema
 from ragviz.store.database import repeated
 from ragviz.store.schema import columns, record
-from ragviz.store.transactions import NamedRecords, count_change, insert, require, taken
+from ragviz.store.transactions import NamedRecords, insert
 
 
 class StoredExperiments(NamedRecords[Experiment]):
@@ -31,18 +31,10 @@ class StoredExperiments(NamedRecords[Experiment]):
             cells[row.experiment_id].append(record(Cell, row))
         return [record(Experiment, row, cells=tuple(cells[row.id])) for row in rows]
 
-    @repeated
     def add(self, experiment: Experiment) -> Experiment:
         """Store a new experiment with its cells; UsageError when the name is blank or taken."""
-        name = self.free_name(experiment.name)
-        try:
-            with self._transactions.writing() as connection:
-                require(connection, experiment.corpus_id, "corpus")
-                count_change(connection, experiment.id)
-                connection.execute(self._table.insert().values(**columns(experiment, self._table) | {"name": name}))
-                insert(connection, schema.cells, _cell_rows(experiment.id, experiment.cells))
-        except sa.exc.IntegrityError:
-            raise taken("experiment", name) from None
+        row = columns(experiment, self._table) | {"name": self.free_name(experiment.name)}
+        self._insert(row, (schema.cells, _cell_rows(experiment.id, experiment.cells)))
         return self.get(experiment.id)
 
     @repeated

@@ -346,13 +346,18 @@ class NamedRecords(Repository, Generic[R]):
         return name
 
     @repeated
-    def _insert(self, row: Mapping[str, Any]) -> None:
-        """Insert a row, whose name another process may have taken; its corpus, if any, cannot be deleted meanwhile."""
+    def _insert(self, row: Mapping[str, Any], *owned: tuple[sa.Table, Sequence[Mapping[str, Any]]]) -> None:
+        """Insert a row, whose name another process may have taken; its corpus, if any, cannot be deleted meanwhile.
+
+        With it rows that it owns, by their table.
+        """
         try:
             with self._transactions.writing() as connection:
                 if "corpus_id" in row:
                     require(connection, row["corpus_id"], "corpus")
                 connection.execute(self._table.insert().values(**row))
+                for table, rows in owned:
+                    insert(connection, table, rows)
         except sa.exc.IntegrityError:
             raise taken(self.kind, row["name"]) from None
 
