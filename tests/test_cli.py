@@ -125,10 +125,8 @@ def test_the_story_end_to_end(ragviz, notes, tmp_path, monkeypatch):
         assert (results["run"], results["n"], results["unanswerable"]) == ("words", 2, 1)
         assert results["metrics"]["hit@3"]["mean"] == 1.0
 
-        code, out, _ = ragviz("results", "words", "--by", "document", "--metric", "hit@3")
-        assert (code, out.split("\n")[0].split()) == (0, ["document", "questions", "not", "in", "top", "50", "hit@3"])
-        assert "阀门.txt" in out
-        for wrong in (["-k", "0"], ["-k", "51"], ["--by", "year"], ["--by", "kind", "--metric", "hit@9"]):
+        assert "阀门.txt" in {part["document"] for part in results["by_document"]}
+        for wrong in (["-k", "0"], ["-k", "51"]):
             code, out, err = ragviz("results", "words", *wrong)
             assert (code, out) == (2, ""), wrong
             assert err.strip()

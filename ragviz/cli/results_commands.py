@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,7 +14,6 @@ from ragviz.cli import console
 from ragviz.cli.options import Json, MinimumEffect, Primary, RunName
 from ragviz.core.configuration import Run
 from ragviz.core.errors import InputError
-from ragviz.metrics import registry
 from ragviz.questions import without_model
 from ragviz.report import junit, reports
 from ragviz.runs import (
@@ -33,7 +32,6 @@ BAR = 40
 """Characters of the longest bar."""
 LOOK_AT = 10
 """Doubtful questions that are shown; --json holds all."""
-GROUPS = ("kind", "type", "style", "document")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +56,6 @@ class Results:
 def results(
     run_name: RunName,
     k: Annotated[int | None, typer.Option("-k", help="Measure the rankings at this k; default: the run's.")] = None,
-    by: Annotated[str, typer.Option(help=f"{', '.join(GROUPS)}: a row for each.")] = "",
-    metrics: Annotated[list[str], typer.Option("--metric", metavar="NAME", help="With --by, as recall@3.")] = [],
     as_json: Json = False,
 ) -> None:
     """Show what a run measured.
@@ -68,12 +64,11 @@ def results(
     """
     workspace = console.open_workspace()
     run = workspace.store.runs.get(run_name)
-    console.one_of("way to group", by, GROUPS)
     whole = overviews.overview(workspace, run)
     summary, judgement = overviews.summary_at(workspace, run, k, whole=whole), whole.judgement
     if run.status != "done":
         console.warn(f"Run '{run.name}' is not finished: this is what it has so far.")
-    parts = exports.breakdown_of(workspace, run, k) if as_json or by else []
+    parts = exports.breakdown_of(workspace, run, k) if as_json else []
     found = Results(
         run,
         summary,
@@ -85,9 +80,6 @@ def results(
     )
 
     def draw() -> None:
-        if by:
-            _draw_slices([part for part in parts if part.by in ("all", by)], by, metrics, summary.depth)
-            return
         measured = judgements.measured(run, summary, judgement, found.lost)
         console.say(run_verdict.verdict(measured, run.config))
         console.say(overviews.took_words(run, whole))
@@ -178,20 +170,6 @@ def _histogram(summary: evaluate.Summary) -> Iterator[tuple[str, int, str]]:
     bars.append((f"not in top {summary.depth}", summary.misses))
     most = max(count for _, count in bars) or 1
     yield from ((name, count, "█" * round(BAR * count / most)) for name, count in bars)
-
-
-def _draw_slices(parts: Sequence[evaluate.Slice], by: str, metrics: Sequence[str], depth: int) -> None:
-    available, by_default = parts[0].metrics, registry.shown_in("row")
-    for name in metrics:
-        console.one_of("metric of this run", name, available)
-    shown = [name for name in available if name.split("@")[0] in by_default]
-    ranking = [name for name in shown if name.split("@")[0] in registry.METRICS]
-    names = metrics or [*ranking, *[name for name in by_default if name in shown and name not in ranking][:3]]
-    rows = []
-    for part in parts:
-        means = [console.interval(part.metrics[name].estimate) for name in names]
-        rows.append((part.name or "all", part.questions, part.misses, *means))
-    console.table((by, "questions", outcomes.title("missed", 0, depth).lower(), *names), rows)
 
 
 def _draw_judgement(found: Results) -> None:
