@@ -214,9 +214,6 @@ def questions_review(
         question_verbs.save(workspace, question_set, after, schema.version_of(question), f"{status} a question")
 
 
-Evidences = Annotated[str, typer.Option("--evidence", help="Not quotes: JSON as in an import's column.")]
-
-
 @questions_app.command("add")
 def questions_add(
     set_name: str,
@@ -224,7 +221,6 @@ def questions_add(
     answer: Annotated[str, typer.Option(help="The reference answer.")] = "",
     quotes: Quotes = [],
     documents: QuoteDocuments = [],
-    evidence: Evidences = "",
     unanswerable: Annotated[bool, typer.Option("--unanswerable", help="The documents do not answer it.")] = False,
     question_type: Type = "",
     style: Style = "",
@@ -237,7 +233,7 @@ def questions_add(
     if set_name not in existing and not corpus_name:
         raise UsageError(f"There is no question set '{set_name}': name the --corpus of the new set.")
     corpus = workspace.store.corpora.get(corpus_name or existing[set_name])
-    new_evidence = evidence_given(workspace, corpus.id, quotes, documents, evidence)
+    new_evidence = evidence_given(workspace, corpus.id, quotes, documents)
     if unanswerable and new_evidence:
         raise UsageError("A question with evidence is answerable: give quotes or --unanswerable, not both.")
     question = authoring.written(
@@ -259,7 +255,6 @@ def questions_edit(
     answer: Annotated[str | None, typer.Option()] = None,
     quotes: Quotes = [],
     documents: QuoteDocuments = [],
-    evidence: Evidences = "",
     unanswerable: Annotated[bool, typer.Option("--unanswerable", help="Not answered: removes its evidence.")] = False,
     question_type: Type = "",
     style: Style = "",
@@ -274,9 +269,7 @@ def questions_edit(
         question,
         text=text,
         answer=answer,
-        evidence=(
-            () if unanswerable else evidence_given(workspace, question_set.corpus_id, quotes, documents, evidence)
-        ),
+        evidence=() if unanswerable else evidence_given(workspace, question_set.corpus_id, quotes, documents),
         unanswerable=True if unanswerable else None,
         **{name: value for name, value in _type_and_style(question_type, style).items() if value},
     )
@@ -292,18 +285,14 @@ def _type_and_style(question_type: str, style: str) -> dict[str, Any]:
 
 
 def evidence_given(
-    workspace: console.Workspace, corpus_id: str, quotes: Sequence[str], documents: Sequence[str], listed: str = ""
+    workspace: console.Workspace, corpus_id: str, quotes: Sequence[str], documents: Sequence[str]
 ) -> Evidence | None:
     """Return the evidence that options name, None when they name none.
 
     Raises:
-        UsageError: quotes and a list are given, documents do not fit the quotes, or a quote is not there.
+        UsageError: documents do not fit the quotes, or a quote is not there.
 
     """
-    if listed and quotes:
-        raise UsageError("Give --quote or --evidence, not both.")
-    if listed:
-        return authoring.listed(workspace.store, corpus_id, listed)
     if not quotes:
         return None
     if len(documents) not in (1, len(quotes)):

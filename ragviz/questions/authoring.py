@@ -6,7 +6,6 @@ a document are proposed; a person chooses one of them, or marks another place.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
@@ -63,22 +62,6 @@ def document_of(store: Store, corpus_id: str, name: str) -> Document:
     if info is None:
         raise UsageError(f"There is no readable document '{name}': `ragviz corpus show` lists them.")
     return store.documents.get(corpus_id, info.id)
-
-
-def listed(store: Store, corpus_id: str, evidence: str) -> Evidence:
-    """Return evidence from JSON as in an import's column `evidence`: a list of places, alternatives in inner lists.
-
-    Raises:
-        InputError: it is no such JSON, or names a document or text that does not exist.
-
-    """
-    ids = store.documents.readable(corpus_id)
-    texts = {document.name: document for document in store.documents.texts(corpus_id, ids)}
-    row = json.dumps({"question": "?", "evidence": evidence}, ensure_ascii=False).encode()
-    read = interchange.read_questions(row, "evidence.jsonl", texts)
-    if read.left_out or not read.questions[0].evidence:
-        raise InputError(f"The evidence {read.left_out.get(1, 'names no place')}.")
-    return read.questions[0].evidence
 
 
 def places(document: Document, quote: str) -> list[Span]:
