@@ -3,18 +3,23 @@
 import csv
 import io
 import json
+import zipfile
 from collections import Counter
 
+import numpy as np
+import pyarrow
 import pytest
 from pyarrow import parquet
 
 from ragviz.core.call import Call
 from ragviz.core.document import Chunk
+from ragviz.core.errors import InputError
 from ragviz.core.question import Question
 from ragviz.core.ranking import Hit, Ranking, Retrieved
 from ragviz.core.recording import Context, Recording
 from ragviz.core.score import Score
 from ragviz.core.verdict import Bank, BankItem, Claim, ClaimVerdict, EvaluatedAnswer, Matrix
+from ragviz.documents import tables_in
 from ragviz.runs import exports, tables
 from ragviz.runs.cases import Case
 from ragviz.runs.tables import TABLES, Contents
@@ -159,3 +164,18 @@ def test_every_format_holds_the_same_values(name, contents):
         column.explanation for column in columns
     ]
     assert from_csv(files["csv"], columns) == expected
+
+
+def test_a_small_table_that_unpacks_to_gigabytes_is_refused():
+    """A page of the dashboard reads it, for all who use it."""
+    few = pyarrow.array(np.zeros(10_000_000, dtype=np.int32))
+    long = pyarrow.DictionaryArray.from_arrays(few, pyarrow.array(["Is it open? " * 20]))
+    file = io.BytesIO()
+    parquet.write_table(pyarrow.table({"question": long, "answer": long}), file, compression="zstd")
+    assert len(file.getvalue()) < 2**20
+    with pytest.raises(InputError, match="would unpack"):
+        tables_in.as_lines(file.getvalue(), "parquet", "q.parquet")
+    with zipfile.ZipFile(file := io.BytesIO(), "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("xl/workbook.xml", b"<" + b" " * 100_000_000)
+    with pytest.raises(InputError, match="would unpack"):
+        tables_in.as_lines(file.getvalue(), "excel", "q.xlsx")

@@ -202,13 +202,17 @@ def check_archive(data: bytes) -> list[str]:
         entries = zipfile.ZipFile(io.BytesIO(data)).infolist()
     except Exception as error:  # a dozen kinds, on hostile bytes
         raise damaged("a document in a ZIP archive", str(error)) from None
-    unpacked = sum(entry.file_size for entry in entries)
-    if unpacked > MAX_UNPACKED or unpacked > max(SMALL_ENOUGH, MAX_RATIO * len(data)):
+    check_unpacked(len(data), sum(entry.file_size for entry in entries))
+    return [entry.filename for entry in entries]
+
+
+def check_unpacked(size: int, unpacked: int) -> None:
+    """Raise UnreadableFile for a file of `size` bytes that is too large when unpacked."""
+    if unpacked > MAX_UNPACKED or unpacked > max(SMALL_ENOUGH, MAX_RATIO * size):
         raise UnreadableFile(
-            f"The file would unpack from {len(data):,} to {unpacked:,} bytes (a zip bomb?): at most {MAX_UNPACKED:,} "
+            f"The file would unpack from {size:,} to {unpacked:,} bytes (a zip bomb?): at most {MAX_UNPACKED:,} "
             f"and {MAX_RATIO} times its size are read. Save it without what swells it."
         )
-    return [entry.filename for entry in entries]
 
 
 def damaged(what: str, detail: str) -> UnreadableFile:

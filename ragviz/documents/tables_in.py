@@ -7,12 +7,13 @@ import csv
 import io
 import json
 import re
+import zipfile
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
 from ragviz.core.errors import InputError, UnreadableFile
-from ragviz.documents import encoding, workbooks
+from ragviz.documents import encoding, kinds, workbooks
 from ragviz.text.counts import counted
 from ragviz.text.markup import shortened
 from ragviz.text.untrusted import NESTED, is_deep, parsed, storable
@@ -49,13 +50,15 @@ def as_lines(data: bytes, kind: str, name: str) -> bytes:
     hidden, table = "", dict[int, Mapping[str, Any]]()
     try:
         if kind == "parquet":
-            import pyarrow.parquet
-
-            table = dict(enumerate(pyarrow.parquet.read_table(io.BytesIO(data)).to_pylist(), start=2))
+            table = dict(enumerate(_parquet_rows(data), start=2))
         else:
+            unpacked = zipfile.ZipFile(io.BytesIO(data)).infolist()
+            kinds.check_unpacked(len(data), sum(each.file_size for each in unpacked))
             cells, hidden = workbooks.xlsx_table(data)
             titles = {column: title.strip() for column, title in cells.pop(min(cells)).items()} if cells else {}
             table = {n: {title: row.get(c, "") for c, title in titles.items()} for n, row in cells.items()}
+    except UnreadableFile as error:
+        raise InputError(f"'{name}': {error}") from None
     except Exception as error:  # any error of a reader concerns this file only
         reason = str(error).strip().splitlines()[:1] or [type(error).__name__]
         raise InputError(
@@ -69,6 +72,29 @@ def as_lines(data: bytes, kind: str, name: str) -> bytes:
     for number, row in table.items():
         lines[number - 1] = json.dumps(row, ensure_ascii=False, default=str)
     return "".join(f"{line}\n" for line in lines).encode("utf-8", "replace")
+
+
+def _parquet_rows(data: bytes) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a Parquet file, in which a text that stands in a million rows is stored once.
+
+    Raises:
+        UnreadableFile: it is too large when unpacked.
+
+    """
+    import pyarrow
+    from pyarrow import parquet
+
+    schema = parquet.read_schema(io.BytesIO(data))
+    texts = [each.name for each in schema if pyarrow.types.is_string(each.type)]
+    together = 8 if any(pyarrow.types.is_nested(each.type) for each in schema) else 1_000
+    read = 0
+    for batch in parquet.ParquetFile(io.BytesIO(data), read_dictionary=texts).iter_batches(together):
+        columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+        for place in range(batch.num_rows):
+            row = {name: column[place].as_py() for name, column in columns.items()}
+            read += 8 + sum(8 + len(str(each)) for each in row.values())
+            kinds.check_unpacked(len(data), read)
+            yield row
 
 
 def rows(data: bytes, name: str, needed: Collection[str] = ("question",)) -> Iterator[tuple[int, Mapping[str, Any]]]:
