@@ -235,29 +235,18 @@ def cost(config: RunConfig) -> None:
         st.caption(f"Calls: {', '.join(f'{count:,} {step}' for step, count in forecast.calls.items())}.")
         for words in filter(None, (forecast.pooled_words, forecast.paid_words)):
             st.caption(plain(words))
-    if asks:
-        label = "Estimate calls and cost" if forecast is None else "Estimate again"
-        if st.button(label, help="A dry run: retrieves, calls no model, and counts the calls that are already paid."):
-            with notices.errors_shown(), st.spinner("Counting calls"):
-                st.session_state["forecasts"][key] = running.foresee(workspace, config)
-                st.rerun()
+    explained = "A dry run: retrieves, calls no model, and counts the calls that are already paid."
+    if asks and forecast is None and st.button("Estimate calls and cost", help=explained):
+        with notices.errors_shown(), st.spinner("Counting calls"):
+            st.session_state["forecasts"][key] = running.foresee(workspace, config)
+            st.rerun()
     st.caption(duration_words(config, index, n))
     if rerankers.spec_of(config.reranker) is not None:
         pairs = wording.counted(n * min(config.rerank_depth, index.chunks), "chunk")
         st.caption(f"Reranking: {pairs} to compare with their questions at most.")
-    if config.split or config.limit:
-        st.caption(f"{config.split or 'Asked'}: {n:,} of {wording.counted(asked_count(question_set, ''), 'question')}.")
-    caveats(question_set, index, config.split)
-
-
-def caveats(question_set: QuestionSet, index: IndexInfo, split: str) -> None:
     notices.behind(index)
-    left_out = {status: question_set.counts.get(status, 0) for status in ("rejected", "quarantined")}
-    if any(left_out.values()):
-        counted = [wording.counted(count, f"{status} question") for status, count in left_out.items() if count]
-        st.caption(f"{' and '.join(counted)} left out.")
     if proposed := question_set.counts.get("proposed", 0):
-        of_set = " in the set" if split else ""
+        of_set = " in the set" if config.split else ""
         st.caption(f"{wording.counted(proposed, 'question')}{of_set} proposed and not reviewed yet: included.")
 
 

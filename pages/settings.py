@@ -37,16 +37,10 @@ def source_of(alias: str) -> str:
     return "default"
 
 
-UNSET = {
-    "judge": "not set: the answering model judges",
-    "allowed_hosts": "not set: this machine's names only",
-}  # what is true of a setting that is empty
-
-
 def shown(name: str, value: object) -> str:
     """Return a value as it may be shown: at most the last four characters of a key, an address without its password."""
     if value is None or value == "" or value == ():
-        return UNSET.get(name, "not set")
+        return "not set"
     if hasattr(value, "get_secret_value"):
         secret = value.get_secret_value()
         last = secret[-4:] if len(secret) >= 12 and "key" in name else ""
