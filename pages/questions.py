@@ -7,7 +7,6 @@ import streamlit as st
 from ragviz.analysis.evaluate import KIND_TITLES
 from ragviz.core.question import SIDES, Question
 from ragviz.core.question_set import QuestionSet
-from ragviz.models import requests
 from ragviz.questions import without_model
 from ragviz.service import question_verbs
 from ragviz.text.markup import plain
@@ -54,9 +53,6 @@ def set_tiles(question_set: QuestionSet, names: dict[str, str]) -> None:
         by_side = [f"{question_set.sides.get(side, 0):,} {side}" for side in SIDES]
         neither = question_set.sides.get("", 0)
         note = " · ".join([*by_side, *([f"{neither:,} on neither side"] if neither else []), note])
-    paid = store.payments.of(question_set.id)
-    note += f" · {wording.counted(paid.calls, 'model call')}" if paid.calls else ""
-    note += f", {requests.dollars(paid.dollars)} paid" if paid.dollars else ""  # none without a price
     judged = ", ".join(
         f"{by_status[status]:,}\u00a0{status}"
         for status in ("proposed", "rejected", "quarantined")

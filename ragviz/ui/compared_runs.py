@@ -263,11 +263,8 @@ def leaderboard(shown: Compared) -> None:
     figure.draw(drawn, "leaderboard")
     if words := ties.apart_words(list(at), pairs):
         st.markdown(plain(words))
-    bracket = "No bracket: every pair of runs is apart."
-    if groups:
-        holm = ", pairs without the baseline by Holm's correction over all pairs" if len(comparison.runs) > 2 else ""
-        bracket = "A bracket joins runs (its ticks) that cannot be told apart: no pair of them is better or worse by "
-        bracket += f"the rule{holm}."
+    apart = "No bracket: every pair of runs is apart."
+    bracket = "A bracket joins runs of which no pair is better or worse by the rule." if groups else apart
     ranks = " Ranks are those that the pairs do not exclude." if len(comparison.runs) > 2 else ""
     st.caption(plain(f"{bracket} ◆ and the dotted line: the baseline, {comparison.runs[0]}.{ranks}"))
 

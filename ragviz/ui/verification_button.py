@@ -12,33 +12,21 @@ from ragviz.core.question_set import QuestionSet
 from ragviz.generation import verification, verifying
 from ragviz.service import question_verbs
 from ragviz.text.markup import plain
-from ragviz.ui import budget, cache, job_panel, presses, wording
+from ragviz.ui import budget, cache, job_panel, presses
 from ragviz.ui.kit import acting, notices, tiles
 
 
 def show(question_set: QuestionSet, questions: Sequence[Question]) -> None:
-    """Draw the popover with the choices of a verification; nothing where no question is asked."""
+    """Draw the popover with the choices of a verification; nothing where no question is asked, or no model is there."""
     waiting, asked = verification.waiting(questions), verification.waiting(questions, again=True)
-    if not asked:
-        return
     workspace = cache.workspace()
     indexes = [info.name for info in workspace.store.indexes.all(question_set.corpus_id) if info.build]
+    if not (asked and indexes and workspace.settings.model_configured):
+        return
     label = f"Verify {len(waiting):,}…" if waiting else "Verify again…"
     with st.popover(label, key="verify-choices", on_change="rerun"):
-        if not indexes:
-            st.caption("Questions are verified against the chunks of an index: build one first.")
-            return
-        if not workspace.settings.model_configured:
-            st.caption("A model verifies, in other calls than those that wrote the questions: connect one in Settings.")
-            return
-        arguments: dict[str, Any] = {
-            "questions": question_set.name,
-            "index": st.selectbox("Index", indexes, key="verify-index"),
-        }
-        if again := len(waiting) < len(asked):
-            verified = wording.counted(len(asked) - len(waiting), "question")
-            again = not waiting or st.checkbox(f"Also {verified} verified already", key="verify-again")
-        arguments["again"] = again
+        index = st.selectbox("Index", indexes, key="verify-index")
+        arguments: dict[str, Any] = {"questions": question_set.name, "index": index, "again": not waiting}
         dollars = budget.field("For everything that the set's questions have cost.", "verify-budget")
         going = job_panel.active_job("verify", question_set.corpus_id, questions=question_set.name) is not None
         with st.container(horizontal=True):
