@@ -97,8 +97,8 @@ def test_a_triple_of_question_answer_and_passage_is_looked_up_in_the_documents(c
         ((span(IN_DESK, "Fines are one\neuro a day."),),), ((span(IN_GARAGE, "钥匙挂在厨房。"),),), (),
     ]  # fmt: skip
     assert [question.kind for question in read.questions] == ["single", "single", "reference"]
-    assert (read.left_out, list(read.repaired)) == ({}, [4])
-    assert f"has a {column} that stands in no document (“Ada is the clerk.”)" in read.repaired[4]
+    assert (read.left_out, [problem.row for problem in read.problems]) == ({}, [4])
+    assert f"has a {column} that stands in no document (“Ada is the clerk.”)" in read.problems[0].reason
     assert not any("not kept" in note for note in read.notes)
     more = DOCUMENTS | {"clerk.md": document("clerk.md", "Ada is the clerk.")}
     again = read_questions(data, "q.csv", more).questions[2]

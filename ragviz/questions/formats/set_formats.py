@@ -172,11 +172,6 @@ class Read:
         return {problem.row: problem.reason for problem in self.problems if not problem.kept}
 
     @property
-    def repaired(self) -> dict[int, str]:
-        """What was not kept of rows that were read, by their numbers."""
-        return {problem.row: problem.reason for problem in self.problems if problem.kept}
-
-    @property
     def has_sides(self) -> bool:
         """Whether the questions name sides of a split."""
         return any(question.split for question in self.questions)
