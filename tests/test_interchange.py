@@ -1,12 +1,16 @@
 """Questions in and out of CSV and JSONL: every way to name evidence, every way to get it wrong, exact round trips."""
 
+import io
 import json
+import zipfile
 from pathlib import Path
 
 import pytest
 
 from ragviz.core.document import Chunk
 from ragviz.core.errors import InputError
+from ragviz.questions.formats import input_file
+from ragviz.questions.formats.input_file import from_bytes
 from ragviz.questions.interchange import read_questions, write_questions
 from ragviz.store.schema import question_from_json, question_to_json
 from tests.builders import document, span
@@ -284,3 +288,15 @@ def test_excel_and_parquet_are_read_by_the_rows_of_their_table(tmp_path):
         assert read.left_out == {3: "has no question"}
     with pytest.raises(InputError, match=r"'q\.xlsx' is a damaged Excel file"):
         from_bytes("q.xlsx", b"PK\3\4 no workbook")
+
+
+def test_what_a_small_zip_holds_is_not_read_by_a_page_or_into_memory_as_a_whole(monkeypatch):
+    with zipfile.ZipFile(packed := io.BytesIO(), "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("q.csv", b" " * 30_000_000)
+    data = packed.getvalue()
+    assert len(data) < 100_000
+    assert (input_file.unpacked(data), input_file.unpacked(b"PK no archive")) == (30_000_000, 13)
+    monkeypatch.setattr(input_file, "MOST_WHOLE", 2**20)
+    [file] = from_bytes("q.zip", data)
+    with pytest.raises(InputError, match="has more than 1 MB"):
+        file.text()

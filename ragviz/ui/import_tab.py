@@ -79,7 +79,7 @@ def show(corpus: Corpus, suggested: str) -> None:
 
 def _import(corpus: Corpus, given: Sequence[tuple[str, bytes]], chosen: Mapping[str, Any]) -> None:
     workspace, name = cache.workspace(), str(chosen["name"])
-    is_small = sum(len(data) for _, data in given) <= AT_ONCE
+    is_small = sum(input_file.unpacked(data) for _, data in given) <= AT_ONCE
     if is_small and workspace.store.corpora.holdings(corpus.id)["documents"] <= FEW_DOCUMENTS:
         brought = [file for each, data in given for file in input_file.from_bytes(each, data)]
         with presses.once("import-questions"):

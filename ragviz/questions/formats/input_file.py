@@ -19,6 +19,8 @@ from ragviz.text.untrusted import NESTED, is_deep, parsed, storable
 
 LONGEST_LINE = 2**24
 """Characters of a line that is read: a longer one would not be a row."""
+MOST_WHOLE = 2**30
+"""Bytes of a file that is not read line by line, at most."""
 MOST_UNPACKED = 8 * 2**30
 """Bytes that the files of a .zip may have together once unpacked."""
 _HEAD = 2**16
@@ -74,7 +76,12 @@ class InputFile:
     def data(self) -> bytes:
         """Return its bytes."""
         with self._reading() as file:
-            return file.read()
+            data = file.read(MOST_WHOLE + 1)
+        if len(data) > MOST_WHOLE:
+            raise InputError(
+                f"'{self.name}' has more than {MOST_WHOLE // 2**20:,} MB: make it JSON Lines, or divide it."
+            )
+        return data
 
     def text(self) -> str:
         """Return its whole text; InputError where it is not UTF-8, and has no mark of another encoding."""
@@ -136,6 +143,15 @@ class InputFile:
 def _encoding(head: bytes) -> str:
     """Return the encoding of a file by its mark, else UTF-8: a guess could be wrong, and nobody would notice."""
     return next((encoding for mark, encoding in _MARKS.items() if head.startswith(mark)), "utf-8")
+
+
+def unpacked(data: bytes) -> int:
+    """Return the number of bytes that were given, of a .zip those of the files in it."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            return sum(info.file_size for info in archive.infolist())
+    except (*_BROKEN, ValueError):
+        return len(data)
 
 
 def from_bytes(name: str, data: bytes) -> list[InputFile]:
