@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping
 from functools import partial
 
 import pandas as pd
@@ -10,16 +10,16 @@ import streamlit as st
 
 from ragviz.analysis.rescue import Rescue, Row
 from ragviz.core.configuration import NO_EMBEDDER, Run
-from ragviz.core.job import NewJob
 from ragviz.jobs import queue
 from ragviz.runs import alternatives, replays, rescue_words
-from ragviz.runs.alternatives import Change
 from ragviz.runs.replays import Columns
 from ragviz.service import run_verbs
 from ragviz.text.markup import plain, sentence, without_middle
 from ragviz.ui import address, cache, job_panel, presentation, question_table, wording
 from ragviz.ui.kit import heading, table
 
+EFFORTS: Mapping[alternatives.Effort, str] = {"search": "Replay", "compute": "Build and replay"}
+"""What trying a change takes → the button that tries all that take it."""
 LARGER = 2
 """Changes to a larger k, which only reads more, that come before the others' end."""
 
@@ -47,50 +47,23 @@ def draw(run: Run, k: int) -> None:
 def _not_tried(run: Run, columns: Columns) -> None:
     job = job_panel.newest_job("replay", run.corpus_id, run=run.id)
     failed = dict(job.result.get("failed", {})) if job is not None and job.status == "done" else {}
-    going = job is not None and job.status in queue.ACTIVE
-    searched, computed = columns.missing("search"), columns.missing("compute")
-    if not (searched or computed):
-        return
+    active = job if job is not None and job.status in queue.ACTIVE else None
     n = wording.counted(len(columns.changes.questions), "question")
-    with st.container(border=True, gap="xsmall", key="rescue-missing"):
-        if going:
-            st.caption("Being replayed: see the sidebar.")
-        if searched:
-            explained = "Searches these for the questions of this run, once; no model answers or judges."
-            new = partial(run_verbs.replay, cache.workspace(), run)
-            _offer(columns, searched, f"Replay {n}", "replay-missing", new, explained, disabled=going)
-        if computed:
-            cost = alternatives.foreseen_words(cache.workspace(), columns.changes, computed)
-            explained = (
-                f"For {n}: {cost}. Texts that were embedded before are not embedded again. The indexes are built to be "
-                "searched, and not kept; cancelled, the changes that were replayed to the end are kept."
-            )
-            new = partial(run_verbs.replay, cache.workspace(), run, build=True)
-            _offer(columns, computed, "Build and replay", "replay-build", new, explained, cost, disabled=going)
-    for change in (*searched, *computed):
-        if change.key in failed:
-            name = plain(rescue_words.title(columns, change.key))
-            st.caption(f":orange[▲] {name} could not be replayed: {sentence(failed[change.key])}")
-
-
-def _offer(
-    columns: Columns,
-    some: Sequence[Change],
-    label: str,
-    name: str,
-    new: Callable[[], NewJob],
-    explained: str,
-    cost: str = "",
-    *,
-    disabled: bool,
-) -> None:
-    names = [rescue_words.title(columns, change.key) for change in some]
-    listed = ", ".join(plain(without_middle(each, 40)) for each in names[:7])
-    more = f" and {len(names) - 7} more" if len(names) > 7 else ""
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        takes = f" ({plain(cost)})" if cost else ""
-        st.markdown(f"Not tried yet: {listed}{more}{takes}.", width="stretch")
-        job_panel.button(label, name, new, explained=explained, disabled=disabled)
+    for effort, label in EFFORTS.items():
+        if not (some := columns.missing(effort)):
+            continue
+        names = [rescue_words.title(columns, change.key) for change in some]
+        listed = ", ".join(plain(without_middle(each, 40)) for each in names[:7])
+        more = f" and {len(names) - 7} more" if len(names) > 7 else ""
+        cost = alternatives.foreseen_words(cache.workspace(), columns.changes, some) if effort == "compute" else ""
+        with st.container(border=True, horizontal=True, vertical_alignment="center", gap="small"):
+            st.markdown(f"Not tried yet: {listed}{more}{f' ({plain(cost)})' if cost else ''}.", width="stretch")
+            new = partial(run_verbs.replay, cache.workspace(), run, build=effort == "compute")
+            explained = f"For {n}, once; no model answers or judges, and no index that is built for it is kept."
+            job_panel.button(label, f"replay-{effort}", new, active=active, going="Replaying…", explained=explained)
+        for change, name in zip(some, names, strict=True):
+            if change.key in failed:
+                st.caption(f":orange[▲] {plain(name)} could not be replayed: {sentence(failed[change.key])}")
 
 
 def _table(run: Run, columns: Columns, rescue: Rescue) -> None:

@@ -13,8 +13,6 @@ from ragviz.text.markup import plain
 from ragviz.ui import address, cache, wording
 from ragviz.ui.kit import acting, heading, notices, table
 
-SIDES = ("before", "after")
-
 
 @cache.kept(8)
 def _versions(question_set: QuestionSet) -> list[SetVersion]:
@@ -89,21 +87,8 @@ def _changes(question_set: QuestionSet, number: int) -> None:
     if not found:
         st.caption("No question differs.")
         return
-    names, rows = cache.workspace().store.documents.names(question_set.corpus_id), []
-    for each in found:
-        changes = versions.changes_of(each, names)
-        sides = [[f"{c['field']}: {versions.value_words(c['field'], c[side])}" for c in changes] for side in SIDES]
-        texts = dict(zip(("Before", "After"), map("; ".join, sides), strict=True))
-        rows.append({"Question": each.question.text, "What": ", ".join(each.what), **texts, "Id": each.question.id})
-    frame = pd.DataFrame(rows)
-    is_told = bool(frame[["Before", "After"]].any(axis=None))  # not of questions that were added or removed
+    rows = [{"Question": q.question.text, "What": ", ".join(q.what), "Id": q.question.id} for q in found]
     table.draw(
-        frame if is_told else frame.drop(columns=["Before", "After"]),
-        "version-differences",
-        alt="Questions that differ",
-        above=f"{wording.counted(len(found), 'question')} differ{'s' if len(found) == 1 else ''}",
-        file=f"{question_set.name}-{number}",
-        columns={"Question": 300 if is_told else 450, "What": 110, "Before": 250, "After": 250},
-        most=6,
-        lines=4 if is_told else 1,
-    )
+        pd.DataFrame(rows), "version-differences", alt="Questions that differ", file=f"{question_set.name}-{number}",
+        above=wording.counted(len(found), "question"), columns={"Question": 450, "What": 160}, most=6,
+    )  # fmt: skip
