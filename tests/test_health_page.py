@@ -61,7 +61,7 @@ def test_the_map_opens_a_chunk(store):
     assert "Click a point" not in words(app)
     assert "Pump" in words(app)
     odd = show("health", set="asked", index="small", tab="Coverage map", chunk="<b>no chunk</b>")
-    assert "is no chunk" in odd.warning[0].value
+    assert "cannot be chunk here" in odd.warning[0].value
     assert not odd.exception
 
 

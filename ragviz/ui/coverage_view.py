@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from ragviz.core.configuration import IndexInfo, Run
-from ragviz.core.document import Chunk, Corpus
+from ragviz.core.document import Corpus
 from ragviz.core.question import Question
 from ragviz.core.question_set import QuestionSet
 from ragviz.core.ranking import Hit
@@ -17,7 +17,7 @@ from ragviz.report import health_plots
 from ragviz.retrieval import search
 from ragviz.runs import contexts
 from ragviz.text.markup import highlighted, plain
-from ragviz.ui import address, cache, passages, wording
+from ragviz.ui import address, cache, passages
 from ragviz.ui.kit import figure, notices
 
 LISTED = 8
@@ -30,7 +30,7 @@ def draw(corpus: Corpus, question_set: QuestionSet, index: IndexInfo | None, new
             address.link("index", "Build an index", corpus=corpus.name)
         return
     coverage = _coverage(question_set, index, corpus, *newest)
-    chosen = st.query_params.get("chunk", "")
+    chosen = address.readable("chunk", address.one_of(coverage.ids), "a chunk of this index") or ""
     st.caption(plain(health_sentences.coverage(coverage)))
     left, right = st.columns([3, 2], gap="medium")
 
@@ -65,15 +65,11 @@ def _asked_of(question_set: QuestionSet, index: IndexInfo) -> dict[str, list[Que
 
 
 def _chunk(corpus: Corpus, question_set: QuestionSet, index: IndexInfo, coverage: CoverageMap, chunk_id: str) -> None:
-    if Chunk.parse_id(chunk_id) is None:
-        st.warning(f"“{wording.quoted(chunk_id)}” is no chunk.")
-        return
     [found] = search.with_chunks(cache.workspace(), corpus.id, [Hit(chunk_id, 1, 0.0)])
     if found.chunk is None:
         st.warning("The document of this chunk was deleted.")
         return
-    if chunk_id in coverage.ids:
-        st.caption(STATES[int(coverage.states[coverage.ids.index(chunk_id)])].capitalize())
+    st.caption(STATES[int(coverage.states[coverage.ids.index(chunk_id)])].capitalize())
     about = _asked_of(question_set, index).get(chunk_id, [])
     with st.container(border=True, gap="xsmall"):
         passages.link_to(found.document_name, found.chunk)

@@ -14,7 +14,6 @@ from ragviz.analysis.what_if import Choices, Effect, Reading
 from ragviz.core.configuration import Run, RunConfig
 from ragviz.core.errors import UsageError
 from ragviz.core.fields import fields_of
-from ragviz.jobs import queue
 from ragviz.report import what_if_plots
 from ragviz.runs import measurements, searched_again, what_if_of_run
 from ragviz.runs.what_if_of_run import Risk, StoredRankings
@@ -24,7 +23,6 @@ from ragviz.ui import address, cache, job_panel
 from ragviz.ui.kit import figure, heading, notices, tiles
 
 NAME = "What if"
-CONSTANTS = (0, 1, 2, 5, 10, 20, 40, 60, 80, 100, 200, 500, 1000)
 BUDGETS = (50, 100, 150, 200, 300, 400, 500, 600, 800, 1000, 1500, 2000, 3000, 4000, 6000, 8000, 12000, 16000, 32000)
 NO_BUDGET = "no limit"
 PARAMETERS = ("if-k", "if-constant", "if-threshold", "if-budget")
@@ -105,14 +103,15 @@ def _constant_slider(run: Run, stored: StoredRankings) -> int:
                 st.caption(plain(f"RRF constant: {run.config.ranked_by} has none to try."), help=plain(refused))
             else:
                 st.caption("RRF constant: both rankings that are fused are needed.")
-                search_button(run)
+                active = job_panel.active_job("search", run.corpus_id, run=run.id)
+                new = partial(run_verbs.search_again, cache.workspace(), run)
+                once = "Searches the index once for the questions; no model answers or judges."
+                label, going = "Search for both rankings", "Searching…"
+                job_panel.button(label, "search-both", new, active=active, going=going, explained=once)
             return own
-        within = address.number_within(0, 1000)
-        asked = within(st.query_params.get("if-constant", ""))
-        options = sorted({*CONSTANTS, own, *([] if asked is None else [asked])})
         explained = "Of reciprocal rank fusion: Σ 1 ÷ (constant + rank)."
-        bound = address.bound("if-constant", own, within, "0 to 1,000")
-        return int(st.select_slider("RRF constant", options, help=explained, **bound))
+        bound = address.bound("if-constant", own, address.number_within(0, 1000), "0 to 1,000")
+        return int(st.slider("RRF constant", 0, 1000, help=explained, **bound))
 
 
 def _threshold_slider(run: Run, read: Reading) -> float | None:
@@ -156,17 +155,13 @@ def _below(run: Run, stored: StoredRankings, read: Reading, choices: Choices, co
     if choices == own and constant == run.config.rrf_constant:
         st.caption(plain(f"These are the run's own choices: move a slider to see others. {of_budget}"))
         return
-    untaken = ""
-    if choices.threshold is not None:
-        untaken = "A run keeps k chunks whatever they score: put the threshold back to make the run."
-    elif choices.budget is not None and run.config.answerer == "none":
-        untaken = "A context budget is that of an answerer, and this run has none: put it back to make the run."
     said = what_if_of_run.choices_words(stored, choices, constant)
-    st.caption(plain(f"{said} Differences are paired by question (95 %). {of_budget} Confirm it on others. {untaken}"))
+    st.caption(plain(f"{said} Differences are paired by question (95 %). {of_budget} Confirm it on others."))
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         label, back = ":blue[Back to the run's own choices]", dict.fromkeys(PARAMETERS)
         st.button(label, type="tertiary", key="if-own", on_click=address.put, kwargs=back)
-        if not untaken:
+        budgeted = choices.budget is not None and run.config.answerer == "none"
+        if choices.threshold is None and not budgeted:  # a run takes neither
             filled: dict[str, str | int | None] = {"preset": run.name, "k": choices.k}
             filled |= {"index": run.provenance["index"], "set": run.provenance["questions"]}
             if constant != run.config.rrf_constant:
@@ -174,19 +169,6 @@ def _below(run: Run, stored: StoredRankings, read: Reading, choices: Choices, co
             if choices.budget != own.budget:  # no limit is the largest budget that the page takes
                 filled["context_tokens"] = choices.budget or fields_of(RunConfig)["context_tokens"].high
             address.link("run", "Make this run", **filled)
-
-
-def search_button(run: Run) -> None:
-    """Draw the button that searches for both rankings once, or how far that is."""
-    job = job_panel.newest_job("search", run.corpus_id, run=run.id)
-    if job is not None and job.status in queue.ACTIVE:
-        st.caption("Being searched for (see the sidebar).")
-        return
-    if job is not None and job.status == "failed":
-        st.caption(f":orange[▲] {plain(job.error)}")
-    once = "Searches the index once for the questions; no model answers or judges."
-    search = partial(run_verbs.search_again, cache.workspace(), run)
-    job_panel.button("Search for both rankings", "search-both", search, explained=once)
 
 
 def _risk(run: Run, k: int) -> None:
