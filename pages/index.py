@@ -96,13 +96,15 @@ def sample_cuts(corpus: Corpus, ids: tuple[str, ...], most: int, config: IndexCo
 
 
 def preview(documents: Sequence[DocumentInfo], config: IndexConfig) -> None:
+    if config.embedder != workspace.settings.embedder and acting.off():  # it may be any folder of this machine
+        st.caption(f"A preview by another embedder is not drawn for a viewer. {acting.words()}")
+        return
     if config.embedder != workspace.settings.embedder and not embedding.is_here(config.embedder):
         st.caption(
             f"{plain(config.embedder)} is not on this machine: a preview needs its tokenizer and configuration "
             "from the model hub."
         )
-        # Opening an address alone must not make the server download anything, nor may a viewer.
-        if not st.button("Download tokenizer", disabled=acting.off()):
+        if not st.button("Download tokenizer"):  # opening an address alone must not make the server download anything
             return
     sampled = cutting.sampled(documents)
     most = cutting.share_of(sampled)

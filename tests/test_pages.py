@@ -221,10 +221,15 @@ def test_a_viewer_sees_every_page_and_no_button_changes_anything(
     assert content(home) == before
 
 
-def test_a_viewer_has_nothing_downloaded(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("embedder", ["acme/mini", "/etc", "/not/there"])
+def test_a_viewer_has_nothing_downloaded_and_no_folder_looked_for(
+    home: Path, monkeypatch: pytest.MonkeyPatch, embedder: str
+) -> None:
     monkeypatch.setattr(sign_ins, "signed_in", lambda: Person("ann@example.org", "viewer"))
-    shown = show("index", corpus="notes", tab="New index", embedder="acme/mini")
-    assert button(shown, "Download tokenizer").disabled
+    shown = show("index", corpus="notes", tab="New index", embedder=embedder)
+    assert any("is not drawn for a viewer" in each.value for each in shown.caption)
+    assert not any(each.label == "Download tokenizer" for each in shown.button)
+    assert not shown.error
 
 
 def test_the_kinds_and_styles_chosen_are_those_of_the_job(home: Path) -> None:
