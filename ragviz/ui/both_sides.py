@@ -73,7 +73,7 @@ def body(runs: Sequence[Run], question_id: str, k: int) -> None:
             heading.section("Evidence")
             with st.container(key="case-evidence", gap="small"):
                 if known or not question.evidence:
-                    passages.evidence_groups(runs[0].corpus_id, question, titled=False, fold=case.EVIDENCE_FOLD)
+                    passages.evidence_groups(runs[0].corpus_id, question, fold=case.EVIDENCE_FOLD)
                 else:
                     st.caption("Where the documents hold the answer is not known.")
     with notices.errors_shown():

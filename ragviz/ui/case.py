@@ -253,9 +253,7 @@ def ranking(
         asked = question if knows.ranking else replace(question, evidence=())
         passages.given_chunks(run.corpus_id, asked, context, notes)
     else:
-        passages.ranked_chunks(
-            run.corpus_id, question, retrieved, k=k, first=max(k + 2, 5), key=f"inspect-{run.id}", notes=notes
-        )
+        passages.ranked_chunks(run, question, retrieved, k, notes)
 
 
 def chunk_notes(evaluated: EvaluatedAnswer | None, claim: Chosen | None) -> dict[str, Note]:

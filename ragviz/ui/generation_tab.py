@@ -118,7 +118,16 @@ def _preview(corpus: Corpus, arguments: Mapping[str, Any]) -> None:
             tiles.forecast(preview.forecast)
     if preview.forecast.calls:
         st.caption(pipeline.ASSUMED)
-    _by_document(shown.documents, "plan-preview")
+    kinds = [name for name in TYPES if any(name in row for row in shown.documents.values())]
+    rows = pd.DataFrame(
+        {"Document": document, "Planned": sum(planned for planned, _ in row.values())}
+        | {TYPE_TITLES[kind].capitalize(): row[kind][0] if kind in row else None for kind in kinds}
+        for document, row in shown.documents.items()
+    )
+    table.draw(
+        rows, "plan", alt="Questions planned by document and type", above=wording.counted(len(rows), "document"),
+        file="plan", columns={"Document": table.text(210, pinned=True)}, most=DOCUMENTS,
+    )  # fmt: skip
 
 
 @cache.kept(8, also=lambda question_set: (question_set.corpus_id,))
@@ -127,7 +136,7 @@ def _shown(question_set: QuestionSet) -> plan_record.Shown:
 
 
 def planned_and_made(question_set: QuestionSet) -> None:
-    """Draw planned against made of a set by document, and what each kind yielded."""
+    """Draw planned against made of a set by type, and the documents without a question."""
     made = _shown(question_set)
     if not made.cells:
         with notices.empty("This set was made without a plan: nothing says what it was to ask."):
@@ -140,38 +149,6 @@ def planned_and_made(question_set: QuestionSet) -> None:
         with st.expander(f":orange[▲] {count} without a question: why"):
             st.markdown("\n".join(f"- {plain(line)}" for line in pipeline.unasked_words(made.nothing)))
     _types(made.types)
-    _by_document(made.documents, "plan-made")
-
-
-def _by_document(found: Mapping[str, Mapping[str, tuple[int, int]]], key: str) -> None:
-    """Draw documents × kinds, made of planned, the document with the most planned questions first."""
-    kinds = [name for name in TYPES if any(name in row for row in found.values())]
-    is_plan = all(made == 0 for row in found.values() for _, made in row.values())
-
-    def cell(row: Mapping[str, tuple[int, int]], kind: str) -> str:
-        planned, made = row.get(kind, (0, 0))
-        if not planned:
-            return f"{made}, not planned" if made else ""
-        return f"{planned}" if is_plan else f"{made} of {planned}"
-
-    sums = [sum(planned for planned, _ in row.values()) for row in found.values()]
-    rows = pd.DataFrame(
-        {
-            "Document": list(found),
-            "Planned": sums,
-            **{TYPE_TITLES[kind].capitalize(): [cell(row, kind) for row in found.values()] for kind in kinds},
-        }
-    )
-    planned = st.column_config.ProgressColumn(format="%d", min_value=0, max_value=max([1, *sums]), width=90)
-    table.draw(
-        rows,
-        key,
-        alt="Questions by document and type",
-        above=f"{wording.counted(len(rows), 'document')} × {wording.counted(len(kinds), 'type')}",
-        file=key,
-        columns={"Document": table.text(210, pinned=True), "Planned": planned},
-        most=DOCUMENTS,
-    )
 
 
 def _types(types: Sequence[Mapping[str, Any]]) -> None:

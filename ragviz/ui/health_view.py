@@ -20,7 +20,7 @@ from ragviz.health.set_checks import CHECKS
 from ragviz.questions import staleness
 from ragviz.questions.question_types import TYPE_TITLES
 from ragviz.service import question_verbs
-from ragviz.text.markup import plain
+from ragviz.text.markup import highlighted, plain
 from ragviz.ui import (
     address,
     cache,
@@ -217,5 +217,8 @@ def _list(corpus: Corpus, question_set: QuestionSet, key: str, found: Found, que
         chosen = address.readable("question", address.one_of(words), "a question that this check found")
         question = questions[chosen or next(iter(words))]
         about = [TYPE_TITLES.get(question.type, "") if question.type else "", question.status, words[question.id]]
-        passages.question_card(corpus.id, question, about, fold=FOLD)
+        st.caption(plain(" · ".join(filter(None, about))))
+        st.markdown(f"**{plain(question.text)}**")
+        st.html(highlighted(question.answer or "(no answer given)", language=question.language))
+        passages.evidence_groups(corpus.id, question, fold=FOLD)
         address.link("questions", "Edit it", set=question_set.name, edit=question.id)

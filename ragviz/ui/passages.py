@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from ragviz.core.configuration import Run
 from ragviz.core.digests import digest
 from ragviz.core.document import Chunk, Document, Evidence, Span
 from ragviz.core.question import Question
@@ -61,34 +62,25 @@ def gold_in(chunk: Chunk, evidence: Evidence) -> list[tuple[int, int]]:
     return [(start, end) for start, end in clipped if start < end]
 
 
-def ranked_chunks(
-    corpus_id: str,
-    question: Question,
-    retrieved: Retrieved,
-    *,
-    k: int,
-    first: int,
-    key: str,
-    notes: Mapping[str, Note] | None = None,
-) -> None:
-    """Draw a ranking as cards: the `first` chunks and all gold chunks, the rest behind a button.
+def ranked_chunks(run: Run, question: Question, retrieved: Retrieved, k: int, notes: Mapping[str, Note]) -> None:
+    """Draw a ranking as cards: the first chunks and all gold chunks, the rest behind a button.
 
     Gold chunks are marked, gold text is highlighted, and a line shows the cut at `k`. `notes` are by chunk id.
     """
     gold = {chunk_id for group in retrieved.gold for chunk_id in group}
     hits = retrieved.ranking.hits()
-    more = f"more-{key}-{question.id}"
+    more, first = f"more-{run.id}-{question.id}", max(k + 2, 5)
     shown_hits = hits if st.session_state.get(more) else [h for h in hits if h.rank <= first or h.chunk_id in gold]
     best = max((hit.score for hit in hits), default=1.0)
     last = 0
-    for each in search.with_chunks(cache.workspace(), corpus_id, shown_hits):
+    for each in search.with_chunks(cache.workspace(), run.corpus_id, shown_hits):
         if last <= k < each.hit.rank:
             st.html(f'<p class="rv-cut">cut at k = {k}: chunks below are not used</p>')
         if each.hit.rank > last + 1:
             st.caption(f"{wording.counted(each.hit.rank - last - 1, 'chunk')} between")
         last = each.hit.rank
         with st.container(border=True, gap="xsmall"):
-            note = (notes or {}).get(each.hit.chunk_id, Note())
+            note = notes.get(each.hit.chunk_id, Note())
             bar = score_bar(each.hit.rank, each.hit.score, best, marked=each.hit.chunk_id in gold)
             st.html(anchor(each.hit.chunk_id) + bar)
             _chunk_text(each, question.evidence, note)
@@ -164,14 +156,6 @@ def source_chunks(corpus_id: str, question: Question) -> None:
             st.html(highlighted(each.chunk.text, language=question.language))
 
 
-def question_card(corpus_id: str, question: Question, said: Sequence[str], *, fold: int | None = None) -> None:
-    """Draw a question with its answer and evidence, under what is `said` of it."""
-    st.caption(plain(" · ".join(filter(None, said))))
-    st.markdown(f"**{plain(question.text)}**")
-    st.html(highlighted(question.answer or "(no answer given)", language=question.language))
-    evidence_groups(corpus_id, question, fold=fold)
-
-
 def evidence_groups(
     corpus_id: str,
     question: Question,
@@ -180,25 +164,20 @@ def evidence_groups(
     k: int = 0,
     depth: int = 0,
     fold: int | None = None,
-    titled: bool = True,
 ) -> None:
     """Draw every group of a question's evidence in its document, where there are several with their ranks.
 
-    A single group has the title "Evidence", unless there is one already: then `titled` is False. With `fold`, text
-    further from the evidence than that many characters is folded.
-
-    With `retrieved`, what its first `k` chunks hold of the evidence is marked; `depth` is that of the ranking.
+    With `retrieved`, what its first `k` chunks hold of the evidence is marked; `depth` is that of the ranking. With
+    `fold`, text further from the evidence than that many characters is folded.
     """
     if not question.evidence:
         st.caption(WITHOUT_EVIDENCE[question.kind])
+    number = len(question.evidence)
     for place, group in enumerate(question.evidence):
-        title = f"Passage {place + 1} of {len(question.evidence)}" if len(question.evidence) > 1 else "Evidence"
-        if retrieved is None and (titled or len(question.evidence) > 1):
-            several = len(question.evidence) > 1 and len(question.parts) == len(question.evidence)
-            part = question.parts[place] if several else ""  # what the question says that this passage tells
-            st.markdown(f"**{title}**{f': {plain(part)}' if part else ''}")
-        elif retrieved is not None and len(question.evidence) > 1:
-            st.markdown(f"**{title}** · {rank_words(retrieved, place, k, depth)}")
+        if number > 1:
+            where = f" · {rank_words(retrieved, place, k, depth)}" if retrieved is not None else ""
+            part = question.parts[place] if len(question.parts) == number else ""  # what this passage tells of it
+            st.markdown(f"**Passage {place + 1} of {number}**{where}{f': {plain(part)}' if part else ''}")
         kept_ids = retrieved.ranking.ids[:k] if retrieved is not None else ()
         for span in group:
             _span_in_document(corpus_id, span, kept_ids, question.language, fold=fold)
