@@ -139,7 +139,7 @@ def _draw(found: Results) -> None:
         told, missing = diagnose.CAUSES["not_indexed"], counts.counted(behind, "question")
         console.warn(f"{told.title}: {missing}. {told.explanation} {told.next_step}")
     if found.pooled is not None:
-        console.say(found.pooled.sentence)
+        _draw_pooled(found.pooled)
     if judgement.statuses:
         _draw_losses(found)
 
@@ -170,6 +170,19 @@ def _histogram(summary: evaluate.Summary) -> Iterator[tuple[str, int, str]]:
     bars.append((f"not in top {summary.depth}", summary.misses))
     most = max(count for _, count in bars) or 1
     yield from ((name, count, "█" * round(BAR * count / most)) for name, count in bars)
+
+
+def _draw_pooled(judged: pooled.Pooled) -> None:
+    k = judged.k
+    rows = [
+        (name, f"{each.raw.mean:.3f}", console.interval(each.corrected), f"{each.most.mean:.3f}")
+        for name, each in ((f"recall@{k}", judged.recall), ("mrr", judged.mrr))
+        if each.raw.mean is not None
+    ]
+    if rows:
+        title = "a chunk that supports the whole reference counts as evidence"
+        console.table(("metric", "by evidence alone", "corrected [95 %]", "at most"), rows, title)
+        console.say(judged.sentence)
 
 
 def _draw_judgement(found: Results) -> None:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from ragviz.analysis import evaluate, pooled
+from ragviz.analysis.evaluate import document_clusters
 from ragviz.core.configuration import Run
 from ragviz.core.errors import UsageError
 from ragviz.core.question import Question
@@ -190,7 +191,9 @@ def pooled_of(
     judge, verdicts = of_questions(workspace, current, [question for question, _ in retrieved])
     if not verdicts:
         return None
-    return pooled.measure([result for _, result in retrieved], verdicts, k or current.config.k, judge)
+    clusters = document_clusters([question for question, _ in retrieved])
+    results, seed = [result for _, result in retrieved], current.config.seed
+    return pooled.measure(results, verdicts, k or current.config.k, judge, clusters=clusters, seed=seed)
 
 
 def of_questions(
@@ -218,7 +221,7 @@ def of_questions(
     for subject, judge, _, body in rows:
         if judge == chosen:
             bodies.setdefault(sets.get(subject, subject), []).append(body)
-    verdicts = {q.id: pooled.Verdicts() for q in answered}
+    verdicts = {q.id: pooled.Verdicts(-1) for q in answered}
     return names[chosen], verdicts | {i: _verdicts(own) for subject, own in bodies.items() for i in ids[subject]}
 
 
