@@ -11,7 +11,6 @@ from ragviz.analysis.compare import Comparison
 from ragviz.analysis.flows import Flow
 from ragviz.analysis.slices import Slices
 from ragviz.core.configuration import Run
-from ragviz.core.ranking import Retrieved
 from ragviz.questions import interchange
 from ragviz.runs import judgements, measurements
 from ragviz.runs.comparisons import Sources
@@ -37,22 +36,6 @@ def shared_questions(runs: Iterable[Run], sources: Sources) -> list[str]:
     return [i for i in first if all(i in ids for ids in known)]
 
 
-def shared_causes(
-    runs: Sequence[Run], k: int, sources: Sources, depth: int | None = None
-) -> tuple[bool, list[Mapping[str, str]]]:
-    """Return whether the causes at `k` tell of the answers of all runs, and those of the questions that all asked.
-
-    Where they do not, they end with the ranking to `depth`, by default each run's own: see `_of_rankings`.
-    """
-    answered = all(judgements.answered_at(run, k) for run in runs)
-    shared = set(shared_questions(runs, sources))
-    found = [
-        causes_of(run, k, sources) if answered else _of_rankings(run, k, depth or run.config.depth, sources)
-        for run in runs
-    ]
-    return answered, [{i: cause for i, cause in each.items() if i in shared} for each in found]
-
-
 def causes_of(run: Run, k: int, sources: Sources) -> Mapping[str, str]:
     """Return the cause of every question of a run at `k` (see `judgements.causes_at`), by question id."""
     own = sources.overview(run).judgement.causes
@@ -71,22 +54,21 @@ def _of_rankings(run: Run, k: int, depth: int, sources: Sources) -> Mapping[str,
         return {question_id: cause for question_id, cause in overview.judgement.causes.items() if question_id in ranked}
     asked = [question for question in sources.questions(run) if question.evidence]
     retrieved = {result.question_id: result for result in sources.results(run)}
-    results = [_to_depth(retrieved[question.id], depth) for question in asked]
+    results = []
+    for result in [retrieved[question.id] for question in asked]:
+        ids, scores = result.ranking.ids[:depth], result.ranking.scores[:depth]
+        results.append(replace(result, ranking=replace(result.ranking, ids=ids, scores=scores)))
     return diagnose.attribute_failures(asked, results, k, unindexed=judgements.unindexed(run))
 
 
-def _to_depth(result: Retrieved, depth: int) -> Retrieved:
-    if len(result.ranking.ids) <= depth:
-        return result
-    cut = replace(result.ranking, ids=result.ranking.ids[:depth], scores=result.ranking.scores[:depth])
-    return replace(result, ranking=cut)
-
-
 def streams(first: Run, second: Run, k: int, sources: Sources) -> Streams:
-    """Return where the questions of both runs moved between the causes of loss at `k`."""
-    depth = min(first.config.depth, second.config.depth)
-    answered, (before, after) = shared_causes((first, second), k, sources, depth)
-    flow = flows.flow(before, after)
+    """Return where the questions that both runs asked moved between the causes of loss at `k`."""
+    depth, asked = min(first.config.depth, second.config.depth), shared_questions((first, second), sources)
+    answered = judgements.answered_at(first, k) and judgements.answered_at(second, k)
+    before, after = (
+        causes_of(run, k, sources) if answered else _of_rankings(run, k, depth, sources) for run in (first, second)
+    )
+    flow = flows.flow({i: before[i] for i in asked if i in before}, {i: after[i] for i in asked if i in after})
     knows = diagnose.in_common((first.knows, second.knows))
     known = depth if not answered or first.config.depth == second.config.depth else 0
     titles = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from functools import cache
@@ -253,20 +253,14 @@ class RunSummary:
         return self.estimates.get(label(name, k) if name in METRICS else name)
 
 
-def summaries(
-    workspace: Workspace, runs: Sequence[Run], progress: Callable[[int, int], object] = lambda done, total: None
-) -> dict[str, RunSummary]:
-    """Return the summaries of the runs that are not being made, by id; those not up to date are computed and stored.
-
-    `progress` is called with the number of those that were computed, and of those that are to be.
-    """
+def summaries(workspace: Workspace, runs: Sequence[Run]) -> dict[str, RunSummary]:
+    """Return the summaries of the runs that are not being made, by id; those not up to date are computed and stored."""
     still = [run for run in runs if run.status != "running"]
     bodies = workspace.store.runs.summaries([run.id for run in still], _version())
     found: dict[str, RunSummary] = {run_id: decoded(RunSummary, body) for run_id, body in bodies.items()}
-    missing = [run for run in still if run.id not in found]
-    for done, run in enumerate(missing):
-        progress(done, len(missing))
-        found[run.id], _ = _stored(workspace, run)
+    for run in still:
+        if run.id not in found:
+            found[run.id], _ = _stored(workspace, run)
     return {run.id: found[run.id] for run in still}
 
 
