@@ -1,4 +1,4 @@
-"""`ragviz settings`, `ragviz prices`: test what is configured; what models cost."""
+"""`ragviz settings`, `ragviz prices`: test what is configured; what models cost, and who spent how much."""
 
 from __future__ import annotations
 
@@ -37,6 +37,15 @@ def settings_test(
     console.show_records([asdict(each) for each in tried], as_json, columns)
     if not all(t.ok for t in tried):
         raise typer.Exit(1)
+
+
+@prices_app.command("spent")
+def prices_spent(as_json: Json = False) -> None:
+    """List what each person spent on models, by calendar month (UTC)."""
+    months = console.open_workspace().store.payments.of_months()
+    records = [{"month": month, "person": person} | asdict(paid) for month, person, paid in months]
+    columns = {"month": "month", "person": "person", "calls": "calls", "dollars": "dollars"}
+    console.show_records(records, as_json, columns)
 
 
 @prices_app.command("list")

@@ -138,6 +138,12 @@ class StoredPayments(Repository):
         rows = self._transactions.rows(sa.select(spent).where(spent.c.person == person, spent.c.month == month))
         return _paid(rows[0] if rows else None)
 
+    def of_months(self) -> list[tuple[str, str, Paid]]:
+        """Return (month, person, what they paid in it), the newest month first, by person."""
+        spent = schema.spent
+        rows = self._transactions.rows(sa.select(spent).order_by(spent.c.month.desc(), spent.c.person))
+        return [(row.month, row.person, _paid(row)) for row in rows]
+
     def of(self, owner_id: str) -> Paid:
         """Return what a run, question set or index paid."""
         rows = self._transactions.rows(sa.select(schema.payments).where(schema.payments.c.owner_id == owner_id))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 
 import streamlit as st
 
@@ -10,6 +11,7 @@ from ragviz.core.configuration import Run
 from ragviz.core.experiment import Experiment
 from ragviz.core.job import Job
 from ragviz.jobs import queue
+from ragviz.text.markup import plain
 from ragviz.ui import cache
 
 RUN_OF = {"run": "name", "rejudge": "run", "record": "name"}
@@ -17,11 +19,16 @@ RUN_OF = {"run": "name", "rejudge": "run", "record": "name"}
 
 
 def field(explained: str, key: str | None = None, default: float | None = None) -> float | None:
-    """Ask for the most dollars that may be paid; None is no limit."""
+    """Ask for the most dollars that may be paid, None is no limit; say what the person's month leaves."""
     dollars = st.number_input(
         "Budget in dollars", 0.0, None, default, step=1.0, format="%.2f", placeholder="no limit", key=key,
         help=explained, width=180,
     )  # fmt: skip
+    workspace = cache.workspace()
+    if (most := workspace.settings.monthly_budget) is not None:
+        name = workspace.person.name
+        spent = workspace.store.payments.of_month(name, f"{datetime.now(UTC):%Y-%m}").dollars
+        st.caption(plain(f"{name} has ${max(0.0, most - spent):,.2f} of ${most:,.2f} left this month."))
     return None if dollars is None else float(dollars)
 
 

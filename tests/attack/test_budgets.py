@@ -147,6 +147,7 @@ def test_a_month_of_a_person_holds_over_two_processes(pumps):
     for run in runs:  # what is deleted stays paid, and another person has a month of their own
         store.runs.delete(run.id)
     assert store.payments.of_month("ann", month) == spent
+    assert (month, "ann", spent) in store.payments.of_months()
     assert "$0.20 a month for ann" in ended(server, ANN, "3", kill=None, **of_ann)[1]
     assert server.paid <= store.payments.of_month("ann", month).dollars + 1e-9 <= limit + 2e-9
     of_bob = of_ann | {"RAGVIZ_PERSON": "bob", "RAGVIZ_MONTHLY_BUDGET": "100"}
