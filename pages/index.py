@@ -125,10 +125,10 @@ def preview(documents: Sequence[DocumentInfo], config: IndexConfig) -> None:
         )
     figure.draw(plots.chunk_lengths(lengths, limit, height=190), "lengths")
     st.caption(plain(sampled[0].name))
-    draw_cuts(sampled[0], cuts[0], config.prefix)
+    draw_cuts(sampled[0], cuts[0])
 
 
-def draw_cuts(info: DocumentInfo, chunks: Sequence[Chunk], prefix: str) -> None:
+def draw_cuts(info: DocumentInfo, chunks: Sequence[Chunk]) -> None:
     document = store.documents.get(corpus.id, info.id)
     text = document.text[: cutting.SHOWN]
     visible_chunks = [(c.start, min(c.end, cutting.SHOWN)) for c in chunks if c.start < cutting.SHOWN]
@@ -138,10 +138,6 @@ def draw_cuts(info: DocumentInfo, chunks: Sequence[Chunk], prefix: str) -> None:
         st.html(markup.cuts(text, visible_chunks, language=info.language))
     if info.characters > cutting.SHOWN:
         st.caption(f"The first {cutting.SHOWN:,} of {info.characters:,} characters.")
-    if prefix != prefixes.NONE and chunks:
-        words = list(map(prefixes.before(document, prefix), (chunk.start for chunk in chunks)))
-        shown = "; ".join(f"“{plain(each)}”" for each in list(dict.fromkeys(filter(None, words)))[:3])
-        st.caption(f"Put before its chunks: {shown}{' …' if len(set(words)) > 3 else ''}" if shown else "No prefix.")
 
 
 def estimate(extent: cutting.Extent, embeds: bool) -> None:

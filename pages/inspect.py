@@ -35,9 +35,7 @@ def chosen_question(runs: Sequence[Run], shown_ids: Sequence[str]) -> str:
         st.stop()
     requested = st.query_params.get("question")
     if requested is not None and requested not in asked:
-        who = "This run" if len(runs) == 1 else "Not every one of these runs"
-        verb = "did not ask" if len(runs) == 1 else "asked"
-        st.warning(f"{who} {verb} the question “{wording.quoted(requested)}”.")
+        st.warning(f"Not asked here: the question “{wording.quoted(requested)}”.")
     question_id = requested if requested in asked else next(iter([*shown_ids, *asked]))
     address.settle("question", question_id)
     return question_id

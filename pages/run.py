@@ -241,9 +241,6 @@ def cost(config: RunConfig) -> None:
             st.session_state["forecasts"][key] = running.foresee(workspace, config)
             st.rerun()
     st.caption(duration_words(config, index, n))
-    if rerankers.spec_of(config.reranker) is not None:
-        pairs = wording.counted(n * min(config.rerank_depth, index.chunks), "chunk")
-        st.caption(f"Reranking: {pairs} to compare with their questions at most.")
     notices.behind(index)
     if proposed := question_set.counts.get("proposed", 0):
         of_set = " in the set" if config.split else ""

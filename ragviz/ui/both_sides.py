@@ -96,9 +96,7 @@ def _side(run: Run, question_id: str, k: int, marks: Sequence[Range]) -> None:
         case.answer_body(cache.evaluated_to(run, question_id), marks=marks)
     else:
         st.caption("This run has no answers.")
-    more = "contexts and scores" if run.knows.opaque else "ranking and scores"
-    more = "claims and verdicts" if case.has_claims(run, question_id) else more
-    address.link("inspect", f"Only {run.name}: {more}", run=run.name, question=question_id, k=k)
+    address.link("inspect", f"Only {run.name}", run=run.name, question=question_id, k=k)
 
 
 def score_table(runs: Sequence[Run], question_id: str, k: int) -> None:

@@ -298,7 +298,7 @@ def each_question(shown: Compared) -> None:
     A click on a stream, which is above, or a slice, which is on another tab, brings the list into view.
     """
     st.html(f"<span id='{ANCHOR}'></span>")
-    notices.beside("cases", partial(_scatter, shown), partial(_list, shown), widths=(2, 3))
+    notices.beside("cases", partial(_scatter, shown), partial(_list, shown))
     heading.follow(ANCHOR, {name: st.query_params[name] for name in ("stream", "slice") if st.query_params.get(name)})
 
 

@@ -70,10 +70,8 @@ def _choices(source: IndexInfo, generator: str, suggested: str) -> tuple[dict[st
         "Types", able, selection_mode="multi", default=able, format_func=lambda name: TYPES[name].title,
         key=f"generate-kinds-{generator}", help=" ".join(f"{TYPES[name].title}: {TYPES[name].help}" for name in able),
     )  # fmt: skip
-    name = form.suggested_name(
-        "Set name", "generate-name", suggested, "A new name, or an existing set to add to.",
-        used_by=presses.key("generate-questions"),
-    )  # fmt: skip
+    pressed = presses.key("generate-questions")
+    name = form.suggested_name("Set name, new or to add to", "generate-name", suggested, used_by=pressed)
     with st.expander("More"):
         more, dollars = _more(generator)
     arguments: dict[str, Any] = {"index": source.name, "name": name, "generator": generator}

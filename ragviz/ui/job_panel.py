@@ -191,7 +191,7 @@ def _draw(job: Job, place: int | None = None) -> None:
     with st.container(border=True, gap="xxsmall", key=f"job-card-{job.id}"):
         where = f" :gray[on {plain(job.host)}]" if cache.workspace().store.is_shared and job.host else ""
         st.markdown(f"**{plain(job.title)}**{where}{by(job)}")
-        share, words = job_words(job, time.time(), _pace(job), place)
+        share, words = _job_words(job, _pace(job), place)
         st.progress(share, text=words)
         verb = "Cancelling…" if job.cancel else "Pause" if KINDS[job.kind].pauses else "Cancel"
         off = job.cancel or _off(job)
@@ -252,7 +252,7 @@ def _pace(job: Job) -> float | None:
     return (job.done - start[2]) / elapsed if elapsed > 2 and job.done > start[2] else None
 
 
-def job_words(job: Job, now: float, pace: float | None, place: int | None = None) -> tuple[float, str]:
+def _job_words(job: Job, pace: float | None, place: int | None) -> tuple[float, str]:
     """Return the share done (0 to 1) and the line under a job's bar: activity, progress, rate and time left.
 
     `pace` is in units a second, None when it is not known yet; `place` is the place in the queue of one that waits.
@@ -261,7 +261,7 @@ def job_words(job: Job, now: float, pace: float | None, place: int | None = None
         return 0.0, queue.place_words(place)
     if job.status != "running":
         return 0.0, "Starting its process"
-    message = plain(shortened(job.message, 200))
+    now, message = time.time(), plain(shortened(job.message, 200))
     what = f"{message} · " if message else ""
     if job.total is None:
         waits = message or "Starting"

@@ -11,7 +11,7 @@ import streamlit as st
 
 from ragviz.analysis.evaluate import KIND_TITLES
 from ragviz.core.question import Question, QuestionStatus
-from ragviz.core.question_set import QuestionSet, SetVersion
+from ragviz.core.question_set import QuestionSet
 from ragviz.questions import authoring, staleness
 from ragviz.questions.question_types import STYLE_TITLES, TYPE_TITLES, said_of
 from ragviz.service import question_verbs
@@ -28,7 +28,6 @@ PAGE = 1000
 """Questions that the table shows at once, at most: a browser takes seconds to draw 100,000."""
 FOLD = 60
 """Characters around each place of the evidence that are shown at first, where there are several places."""
-REASONS: Mapping[QuestionStatus, str] = {"rejected": "Rejected", "quarantined": "Quarantined"}
 WIDTHS = {
     "Question": 194,
     "Status": 90,
@@ -152,12 +151,9 @@ def _detail(question_set: QuestionSet, filtered_questions: Sequence[Question], p
         st.markdown(f"**{plain(question.text or UNASKED)}**")
         st.html(markup.highlighted(question.answer or "(no answer given)", language=question.language))
         if question.reason:
-            st.caption(plain(f"{REASONS.get(question.status, 'Note')}: {question.reason}"))
+            st.caption(plain(f"{'Note' if question.asked else question.status.capitalize()}: {question.reason}"))
         _buttons(question_set, question, version, following)
-        with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-            if edit := _last_edit(question_set, question.id):
-                st.caption(plain(f"{edit.action} · {edit.who or 'unnamed'} · {wording.when(edit.created)}"))
-            versions_tab.undo_button(question_set, "undo-review", of="last edit")
+        versions_tab.undo_button(question_set, "undo-review", of="last edit")
         if question.evidence:
             st.html(markup.legend([("gold", "evidence")]))
         if question.text:
@@ -186,12 +182,6 @@ def _buttons(question_set: QuestionSet, question: Question, version: str, follow
         if st.button("Next", shortcut="n", key="next", disabled=following == question.id):
             address.put(question=following)
             st.rerun()
-
-
-@cache.kept(64)
-def _last_edit(question_set: QuestionSet, question_id: str) -> SetVersion | None:
-    edits = cache.workspace().store.versions.of_question(question_set.id, question_id)
-    return edits[0][0] if edits else None
 
 
 def _decide(question_set: QuestionSet, question: Question, following: str, version: str) -> None:

@@ -57,15 +57,12 @@ def curves(summary: Summary, key: str) -> None:
 
 def waterfall(run: Run, summary: Summary, key: str) -> None:
     """Draw where questions are lost at the k shown; a bar filters the questions by its cause."""
-    k, config = summary.k, run.config
+    k = summary.k
     answered = judgements.answered_at(run, k)
     at = "" if run.knows.opaque else f" at k = {k}{'' if answered else ', retrieval only'}"
     heading.section(f"Where questions are lost{at}")
     if run.knows.answers and not answered:
-        with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
-            st.caption(f"Answered at k = {config.k}: what became of the answers is known there only.", width="content")
-            own_k, show = config.k, f"Show k = {config.k}"
-            st.button(f":blue[{show}]", type="tertiary", key="own-k", on_click=lambda: address.put(k=own_k, cause=None))
+        st.caption(f"Answered at k = {run.config.k}: what became of the answers is known there only.")
     steps = judgements.lost_steps(run, cache.causes(run, k), set(summary.question_ids), k)
     names = [step.cause for step in steps]
 

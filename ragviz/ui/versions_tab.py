@@ -55,14 +55,14 @@ def show(question_set: QuestionSet) -> None:
     rows = pd.DataFrame(
         {
             "Version": [version.number for version in listed],
-            "When": [wording.when(version.created) for version in listed],
+            "When (UTC)": pd.to_datetime([version.created for version in listed], unit="s").floor("s"),
             "Who": [version.who for version in listed],
             "What": [version.action for version in listed],
             "Questions": [version.questions for version in listed],
             "Asked by": [measurements.names_words(asked_by.get(version.number, ())) for version in listed],
         }
     )
-    columns = {"What": 320, "Who": 130, "When": 150, "Asked by": 240}
+    columns = {"What": 320, "Who": 130, "When (UTC)": 150, "Asked by": 240}
     table.draw(
         rows, "versions", columns=columns, most=8, alt="Versions of the question set",
         among=[version.number for version in listed], opened=lambda number: address.put(version=number),

@@ -56,11 +56,6 @@ def ago(then: float, now: float | None = None) -> str:
     return f"{round(seconds / 3600)} h ago" if seconds < 129600 else f"{round(seconds / 86400)} days ago"
 
 
-def when(seconds: float) -> str:
-    """Return a time, in seconds since 1970, as date and time of this machine's zone: "2026-03-01 14:05"."""
-    return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))
-
-
 def size_words(size: float) -> str:
     r"""Return a number of bytes in the unit that fits, after a no-break blank; 1 KB is 1,000, as in uploads.
 

@@ -48,9 +48,7 @@ def draw(
     return {field.name: values[field.name] for field in fields}
 
 
-def suggested_name(
-    label: str, key: str, suggested: str, explained: str | None = None, *, used_by: str | None = None
-) -> str:
+def suggested_name(label: str, key: str, suggested: str, *, used_by: str | None = None) -> str:
     """Return the name typed into a field, else the suggestion; a new suggestion does not replace what was typed.
 
     When the name has been used, remove `KEY-suggested` from the session, so that the field shows a suggestion again.
@@ -62,7 +60,7 @@ def suggested_name(
     keeps = typed and (pressed or before not in (None, typed))
     st.session_state[key] = typed if keeps else suggested
     st.session_state[f"{key}-suggested"] = suggested
-    name: str = st.text_input(label, key=key, max_chars=200, help=explained)
+    name: str = st.text_input(label, key=key, max_chars=200)
     return name.strip()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 
 import streamlit as st
@@ -66,13 +66,13 @@ def tabs(parts: Mapping[str, Callable[[], object]], key: str) -> None:
                 part()
 
 
-def beside(key: str, *parts: Callable[[], object], widths: Sequence[int] | None = None) -> None:
-    """Draw parts in columns of equal or these relative widths; an error in one leaves the others as they are.
+def beside(key: str, *parts: Callable[[], object]) -> None:
+    """Draw parts in columns beside each other; an error in one leaves the others as they are.
 
     The container has the key `beside-KEY`, by which the style gives its columns their least width.
     """
     with st.container(key=f"beside-{key}"):
-        for column, part in zip(st.columns(widths or len(parts), gap="medium"), parts, strict=True):
+        for column, part in zip(st.columns(len(parts), gap="medium"), parts, strict=True):
             with column, errors_shown():
                 part()
 
