@@ -21,7 +21,7 @@ def test_a_run_on_an_index_behind_its_documents_says_so(workspace, command_line,
     question_set = asking(workspace, corpus, [("one.md", rule, rule, "day") for rule in RULES for _ in range(2)])
     config = IndexConfig(embedder="", chunk_size=30, chunker="sentences")
     indexing.build_index(workspace, corpus, "index", config)
-    with staleness.refreshing(store, corpus):
+    with staleness.refreshing(workspace, corpus):
         corpora.add_file(workspace, corpus, "one.md", "\n\n".join(["Preface.", *RULES]).encode(), replace=True)
     choice = RunConfig(store.indexes.get("index").id, question_set.id, "bm25", k=2)
     behind = running.run(workspace, "behind", choice)

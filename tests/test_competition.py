@@ -22,7 +22,7 @@ PLAIN = IndexConfig(embedder="", chunk_size=200)
 
 
 def put(workspace, corpus, name, text, *, replace=False):
-    with staleness.refreshing(workspace.store, corpus):
+    with staleness.refreshing(workspace, corpus):
         corpora.add_file(workspace, corpus, name, text.encode(), replace=replace)
 
 

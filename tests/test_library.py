@@ -81,7 +81,7 @@ def test_names_and_texts_of_others_are_no_markup(made, tmp_path):
     results.append(project.build_index(name, name))
     corpus = project.workspace.store.corpora.get(name)
     question_set = sets.question_set(project.workspace, corpus, name)
-    authoring.add(project.workspace.store, question_set, authoring.written(f"{HOSTILE} {ESCAPE}?", "pumps", ()))
+    authoring.add(project.workspace, question_set, authoring.written(f"{HOSTILE} {ESCAPE}?", "pumps", ()))
     results += [project.open_questions(name), project.run(name, name, name, retriever="bm25")]
     results += [
         project.run(name, name, f"{name} 2", retriever="bm25", answerer="extractive", metrics=["token_f1"]),

@@ -104,6 +104,6 @@ def test_a_question_that_was_changed_meanwhile_is_not_saved(workspace):
     changed = replace(proposals[0].question, answer="by somebody else")
     store.questions.put(question_set.id, [changed])
     chosen = [(p.question, p.places[:1]) for p in occurrences.certain(proposals, "exact")]
-    assert (len(chosen), occurrences.accept(store, question_set, chosen)) == (2, 1)
+    assert (len(chosen), occurrences.accept(workspace, question_set, chosen)) == (2, 1)
     first, second, _ = store.questions.all(question_set.id)
     assert (first, second.kind) == (changed, "single")

@@ -49,7 +49,7 @@ GONE = BEFORE | {"boats": "quarantined", "both": "quarantined"}
 
 
 def replaced(workspace, corpus, text):
-    with staleness.refreshing(workspace.store, corpus) as done:
+    with staleness.refreshing(workspace, corpus) as done:
         corpora.add_file(workspace, corpus, "one.md", text.encode(), replace=True)
     return done
 
@@ -68,7 +68,7 @@ def test_stale_questions_are_set_aside_as_one_version_and_released_when_the_word
         ("evidence moved with its documents", 5),
     ]
     assert replaced(workspace, corpus, "Tides are low at noon.\n\nNo boats leave.\n") == []  # the same bytes
-    assert staleness.refresh(store, corpus) == []
+    assert staleness.refresh(workspace, corpus) == []
     assert store.versions.all(question_set.id) == versions
     done = replaced(workspace, corpus, ONE)
     assert done == [staleness.Refreshed("asked", (), ("boats", "both"))]
@@ -77,12 +77,12 @@ def test_stale_questions_are_set_aside_as_one_version_and_released_when_the_word
 
 
 def removed(workspace, corpus, name="one.md"):
-    with staleness.refreshing(workspace.store, corpus):
+    with staleness.refreshing(workspace, corpus):
         corpora.delete_documents(workspace, corpus, [workspace.store.documents.find(corpus.id, name).id])
 
 
 def put(workspace, corpus, **texts):
-    with staleness.refreshing(workspace.store, corpus) as done:
+    with staleness.refreshing(workspace, corpus) as done:
         for name, text in texts.items():
             corpora.add_file(workspace, corpus, f"{name}.md", text.encode())
     return done
@@ -128,6 +128,6 @@ def test_a_kill_between_the_move_of_evidence_and_the_refresh_is_made_good_by_the
     workspace, corpus, question_set = shore
     corpora.add_file(workspace, corpus, "one.md", b"Nothing is left.\n", replace=True)  # settled, and killed then
     assert statuses(workspace.store, question_set) == BEFORE
-    with staleness.refreshing(workspace.store, corpus) as done:
+    with staleness.refreshing(workspace, corpus) as done:
         corpora.add_file(workspace, corpus, "three.md", b"Something else is added.\n")
     assert done == [staleness.Refreshed("asked", ("tides", "boats", "both"), ())]

@@ -100,7 +100,7 @@ def _add_documents(workspace: Workspace, arguments: Mapping[str, Any], progress:
         )
     try:
         corpus = workspace.store.corpora.get(arguments["corpus"])
-        with staleness.refreshing(workspace.store, corpus, workspace.person.name):
+        with staleness.refreshing(workspace, corpus):
             outcomes = corpora.add_files(workspace, corpus, files, replace=arguments["replace"], progress=progress)
     except (Cancelled, Deleted, KeyboardInterrupt, NotFoundError):
         corpora.discard_staged(workspace, folder)

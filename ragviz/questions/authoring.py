@@ -17,6 +17,7 @@ from ragviz.core.question_set import EDITED, Edit, QuestionSet
 from ragviz.questions import interchange, staleness
 from ragviz.store.store import Store
 from ragviz.text import language, quotes
+from ragviz.workspace import Workspace
 
 PROPOSED = 3
 """Similar places that are proposed, at most."""
@@ -174,10 +175,11 @@ def with_status(question: Question, status: QuestionStatus, reason: str = "") ->
     return replace(question, status=status, reason=reason or note)
 
 
-def add(store: Store, question_set: QuestionSet, question: Question, author: str = "") -> None:
+def add(workspace: Workspace, question_set: QuestionSet, question: Question) -> None:
     """Add a question at the end of a set."""
-    store.questions.put(question_set.id, [question], edit=Edit(author, "added a question"))
-    store.evidence.settle_all()  # a document may have been replaced since its evidence was shown
+    edit = Edit(workspace.person.name, "added a question")
+    workspace.store.questions.put(question_set.id, [question], edit=edit)
+    workspace.store.evidence.settle_all()  # a document may have been replaced since its evidence was shown
 
 
 def save(store: Store, question_set: QuestionSet, question: Question, version: str, edit: Edit = EDITED) -> None:

@@ -248,15 +248,13 @@ def certain(proposals: Iterable[Proposal], accept: Literal["exact", "all"]) -> l
     return [p for p in proposals if p.outcome == "exact" or (accept == "all" and p.outcome == "near")]
 
 
-def accept(
-    store: Store, question_set: QuestionSet, chosen: Sequence[tuple[Question, Sequence[Place]]], author: str = ""
-) -> int:
+def accept(workspace: Workspace, question_set: QuestionSet, chosen: Sequence[tuple[Question, Sequence[Place]]]) -> int:
     """Save places, any of which suffices, as the evidence of their questions.
 
     Return how many were changed by somebody else, and kept so. Those that are saved together are one version of the
     set.
     """
-    edit = Edit(author, "found evidence", f"found:{new_id()}")
+    store, edit = workspace.store, Edit(workspace.person.name, "found evidence", f"found:{new_id()}")
     refused = 0
     for question, places in chosen:
         after = authoring.changed(question, evidence=(tuple(place.span for place in places),))

@@ -25,6 +25,7 @@ from ragviz.store.store import Store
 from ragviz.store.stored_documents import reanchored
 from ragviz.text.counts import counted
 from ragviz.text.markup import shortened
+from ragviz.workspace import Workspace
 
 REASON = "stale evidence: "
 """Beginning of the reason of a question that was set aside, before the text that is gone."""
@@ -68,15 +69,15 @@ def why(question: Question) -> str:
     return question.reason.removeprefix(REASON)
 
 
-def refresh(store: Store, corpus: Corpus, added: Collection[str] = (), author: str = "") -> list[Refreshed]:
+def refresh(workspace: Workspace, corpus: Corpus, added: Collection[str] = ()) -> list[Refreshed]:
     """Set the stale questions of a corpus aside, and release those whose evidence is found again: one version a set.
 
     Evidence that was stale is searched for by its exact text in its document, where that is one of the corpus again;
     that of removed documents in the `added` ones, by id, where it moves to when it stands there at one place. Call it
     after documents were added, replaced or deleted, any number of times: what is done already is not done again. A
-    question that somebody edits meanwhile stays as it was edited, and is looked at the next time. `author` is who
-    changed the documents, "" where nobody is known.
+    question that somebody edits meanwhile stays as it was edited, and is looked at the next time.
     """
+    store, author = workspace.store, workspace.person.name
     store.evidence.settle(corpus.id, author)
     here = frozenset(store.documents.readable(corpus.id))
     document_of = lru_cache(maxsize=8)(partial(store.documents.get, corpus.id))
@@ -99,18 +100,16 @@ def refresh(store: Store, corpus: Corpus, added: Collection[str] = (), author: s
 
 
 @contextmanager
-def refreshing(store: Store, corpus: Corpus, author: str = "") -> Iterator[list[Refreshed]]:
-    """Refresh a corpus after the body, in which its documents change, also after an error; fills the list it yields.
-
-    `author` is who changes them.
-    """
+def refreshing(workspace: Workspace, corpus: Corpus) -> Iterator[list[Refreshed]]:
+    """Refresh a corpus after the body, in which its documents change, also after an error; fills the list it yields."""
     done: list[Refreshed] = []
-    before = store.documents.readable(corpus.id)
+    documents = workspace.store.documents
+    before = documents.readable(corpus.id)
     try:
         yield done
     finally:
         with suppress(Deleted, NotFoundError):  # the corpus is gone, with its questions
-            done += refresh(store, corpus, {*store.documents.readable(corpus.id)}.difference(before), author)
+            done += refresh(workspace, corpus, {*documents.readable(corpus.id)}.difference(before))
 
 
 def _moves(

@@ -64,7 +64,7 @@ def add_documents(
     """
     files = corpora.files_under(paths)
     corpus = _ensured(workspace, name)
-    with staleness.refreshing(workspace.store, corpus, workspace.person.name) as refreshed:
+    with staleness.refreshing(workspace, corpus) as refreshed:
         outcomes = corpora.add_files(workspace, corpus, files, replace=replace, password=password, progress=progress)
     return corpus, outcomes, refreshed
 
@@ -74,7 +74,7 @@ def add_file(
     workspace: Workspace, corpus: Corpus, name: str, data: bytes, *, replace: bool, password: str
 ) -> corpora.FileOutcome:
     """Add one encrypted file to a corpus. As `corpora.add_file`."""
-    with staleness.refreshing(workspace.store, corpus, workspace.person.name):
+    with staleness.refreshing(workspace, corpus):
         return corpora.add_file(workspace, corpus, name, data, replace=replace, password=password)
 
 
@@ -86,7 +86,7 @@ def delete_documents(workspace: Workspace, corpus: Corpus, names: Collection[str
         UsageError: the corpus has not all of them; what an interrupted deletion left is done all the same.
 
     """
-    with staleness.refreshing(workspace.store, corpus, workspace.person.name) as refreshed:
+    with staleness.refreshing(workspace, corpus) as refreshed:
         ids = [each.id for each in workspace.store.documents.all(corpus.id) if each.name in names]
         if len(ids) < (named := len(set(names))):
             raise UsageError(f"Corpus '{corpus.name}' has only {len(ids)} of these {counted(named, 'document')}.")

@@ -42,7 +42,7 @@ def accept_evidence(
 
     Returns how many were changed by somebody else meanwhile, and are not saved.
     """
-    refused = occurrences.accept(workspace.store, question_set, chosen, workspace.person.name)
+    refused = occurrences.accept(workspace, question_set, chosen)
     for run in workspace.store.runs.all(question_set.corpus_id):
         if run.config.questions == question_set.id and run.knows.opaque and run.status == "done":
             imports.measure_again(workspace, run)
@@ -101,12 +101,7 @@ def examine(workspace: Workspace, question_set: QuestionSet, index: IndexInfo | 
 # One question, and versions of a set
 
 open_set = verb("editor", "create a question set")(sets.question_set)
-
-
-@verb("editor", "add a question")
-def add(workspace: Workspace, question_set: QuestionSet, question: Question) -> None:
-    """Add a question at the end of a set."""
-    authoring.add(workspace.store, question_set, question, workspace.person.name)
+add = verb("editor", "add a question")(authoring.add)
 
 
 @verb("editor", "change a question")
