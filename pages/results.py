@@ -173,7 +173,7 @@ if judgement.statuses:
         run_scores.answer_tiles(run, judgement, k)
         with st.container(gap="xxsmall"):
             run_scores.answer_line(run, judgement)
-        run_scores.judge_panel(judgement)
+        run_scores.judge_panel(run, judgement)
 elif judgement.paid.calls:
     st.caption(plain(judgements.cost_words(judgement)))
 run_scores.reranking_line(run)

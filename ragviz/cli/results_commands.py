@@ -30,6 +30,8 @@ from ragviz.text import counts
 
 BAR = 40
 """Characters of the longest bar."""
+LOOK_AT = 10
+"""Doubtful questions that are shown; --json holds all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +115,7 @@ def _body(found: Results) -> dict[str, Any]:
         body |= {"abstention": asdict(judgement.abstention), "failed": len(judgement.failed)}
         body |= judgements.judge_to_json(run)
         body["coverage"] = judgements.coverage_words(judgement, len(judgement.causes))
+        body["look_at_these"] = judgement.doubts
     body["pooled"] = found.pooled
     return body | ({"made_without_model": found.limits} if found.limits else {})
 
@@ -185,6 +188,9 @@ def _draw_pooled(judged: pooled.Pooled) -> None:
 def _draw_judgement(found: Results) -> None:
     run, judgement = found.run, found.judgement
     console.say(judgements.judge_words(run), judgement.controls.sentence if judgement.controls else "")
+    if judgement.doubts:
+        doubts = [(doubt.question_id, doubt.question, doubt.words) for doubt in judgement.doubts[:LOOK_AT]]
+        console.table(("question", "", "scores and what contradicts them"), doubts, "contradicted scores")
     rows = [
         (name, console.interval(each.estimate), f"{each.statuses.get('ok', 0)} of {each.total}", each.without)
         for name, each in (*judgement.metrics.items(), *judgement.of_maker.items())

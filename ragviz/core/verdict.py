@@ -89,8 +89,8 @@ class EvaluatedAnswer:
     answers to the questions of `bank`, None for `<Unanswerable>`; the `extractive_` pair is made without a model.
     `similarity` is the cosine of answer and reference, `asked_back_similarity` those of the question to `asked_back`;
     `sentence_similarity` is, for each sentence of the answer, its best cosine with a sentence of the context.
-    `reference_read` is the share of the reference's words that occur in the context of what was recorded elsewhere: 1
-    where one text has all in a row.
+    `shared_words` is the share of the answer's words (stems, numbers, ideographs) that occur in its context,
+    `reference_read` that of the reference's words, of what was recorded elsewhere: 1 where one text has all in a row.
     `failures` says why a step has no result, by step.
     `verdicts` are results of steps that have no field of their own here, by step, of what JSON can hold, and the scores
     of the program that wrote the recording, by its name. `given` are
@@ -115,6 +115,7 @@ class EvaluatedAnswer:
     sentence_similarity: tuple[float, ...] | None = None
     failures: Mapping[str, str] = field(default_factory=dict)
     calls: tuple[Call, ...] = ()
+    shared_words: float | None = None
     reference_read: float | None = None
     verdicts: Mapping[str, Any] = field(default_factory=dict)
     given: tuple[str, ...] = ()

@@ -20,12 +20,13 @@ from ragviz.core import stopping
 from ragviz.core.errors import Cancelled, ModelError, RagvizError
 from ragviz.core.stopping import LOOK, Progress, Stopping, current, follow, silent
 from ragviz.core.verdict import EvaluatedAnswer
-from ragviz.judging import similarities
+from ragviz.judging import checks, similarities
 from ragviz.judging.planning import Item, Keep, Plan
 from ragviz.judging.step import State, bounded
 from ragviz.judging.steps import STEPS
 from ragviz.models.chat import ModelClient
 from ragviz.models.requests import Completion, Request, Spending
+from ragviz.targets import citations
 from ragviz.text import language, words
 from ragviz.text.normal_form import normal_form
 
@@ -313,7 +314,16 @@ def evaluated(state: State) -> EvaluatedAnswer:
     for name, step in STEPS.items():
         if state.results.get(name) is not None:
             evaluated = step.enter(evaluated, state)
-    return replace(evaluated, reference_read=_reference_read(state))
+    return replace(evaluated, shared_words=_shared_words(state), reference_read=_reference_read(state))
+
+
+def _shared_words(state: State) -> float | None:
+    """Return the share of the answer's words that occur in its context; None without an answer, a context or words."""
+    answer_units = checks.units(citations.without_marks(state.answer_text))
+    if not answer_units or not state.context:
+        return None
+    context_units = frozenset[str]().union(*map(checks.units, state.context.values()))
+    return len(answer_units & context_units) / len(answer_units)
 
 
 def _reference_read(state: State) -> float | None:

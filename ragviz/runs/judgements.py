@@ -7,8 +7,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ragviz.analysis import diagnose, evaluate, run_verdict
+from ragviz.analysis import diagnose, doubts, evaluate, run_verdict
 from ragviz.analysis.abstention import Abstention, abstention
+from ragviz.analysis.doubts import Doubt
 from ragviz.analysis.evaluate import Summary
 from ragviz.analysis.run_verdict import Losses
 from ragviz.core.call import Call, Paid
@@ -168,7 +169,7 @@ class Judgement:
     `rulings` whether its answer is right. `usage` is what all model calls behind it cost when they were made, by any
     run; of these calls the prices of `priced` are known and those of `unpriced` are not. `paid` is what this run paid,
     for embeddings and failed calls too. `controls` is how the judge did on the control items, None when it was asked
-    none. `claims`
+    none. `doubts` are the questions to look at first: their scores contradict the words of their answers. `claims`
     says whether the claims of any answer were judged. `of_maker` are the means of what the program that wrote the
     recordings scored, on its own scales, by its name and theirs: "ragas: faithfulness".
     """
@@ -184,6 +185,7 @@ class Judgement:
     controls: Controls | None
     priced: int
     unpriced: int
+    doubts: tuple[Doubt, ...]
     claims: bool
     of_maker: Mapping[str, evaluate.Scored] = field(default_factory=dict)
 
@@ -263,6 +265,7 @@ def judgement_of(
     recordings: dict[str, Recording] = {}
     failures: dict[str, tuple[str, ...]] = {}
     rulings: dict[str, diagnose.Ruling] = {}
+    doubtful: list[tuple[int, Doubt]] = []
     of_maker: dict[str, dict[str, Score]] = {}
     banks: set[tuple[str, str]] = set()
     usage, unpriced, claims = Usage(), 0, False
@@ -273,6 +276,8 @@ def judgement_of(
             failures[question_id] = tuple(evaluated.failures)
         if knows.answers:
             rulings[question_id] = _ruling(current, evaluated, scores)
+        if found := doubts.doubt(evaluated, scores):
+            doubtful.append(found)
         for name, value in evaluated.scores_of_maker.items():
             of_maker.setdefault(name, {})[question_id] = Score(name, value, version="")
         for call in calls_behind(evaluated, banks):
@@ -304,6 +309,7 @@ def judgement_of(
         controls=controlled,
         priced=usage.calls - unpriced,
         unpriced=unpriced,
+        doubts=tuple(doubt for _, doubt in sorted(doubtful, key=lambda pair: -pair[0])),  # most contradictions first
         claims=claims,
         of_maker=evaluate.summarise_scores(of_maker, questions, seed=config.seed),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from functools import partial
 from html import escape
@@ -22,6 +23,9 @@ from ragviz.service import run_verbs
 from ragviz.text.markup import plain, sentence
 from ragviz.ui import address, budget, cache, job_panel, question_table, wording
 from ragviz.ui.kit import figure, heading, notices, table, tiles
+
+LOOK_AT = 5
+"""Questions whose scores are contradicted that are shown."""
 
 
 def verdict_line(run: Run, summary: Summary, judgement: judgements.Judgement) -> None:
@@ -86,10 +90,19 @@ def judge_again(run: Run, label: str = "Judge again", metrics: Sequence[str] = (
     job_panel.button(label, f"judge-{label}-{run.id}", new, active=active, explained=explained)
 
 
-def judge_panel(judgement: judgements.Judgement) -> None:
-    """Draw that a judge is unreliable."""
+def judge_panel(run: Run, judgement: judgements.Judgement) -> None:
+    """Draw that a judge is unreliable, and the scores that its answers contradict."""
     if judgement.controls and not judgement.controls.reliable:
         st.warning(plain(judgement.controls.sentence))
+    if not (doubts := judgement.doubts):
+        return
+    st.markdown("**Contradicted scores**: the words of these answers contradict their scores")
+    for doubt in doubts[:LOOK_AT]:
+        address.link("inspect", f"{doubt.question} – {doubt.words}", run=run.name, question=doubt.question_id)
+    if len(doubts) > LOOK_AT:
+        st.caption(
+            plain(f"and {len(doubts) - LOOK_AT} more: `ragviz results {shlex.quote(run.name)} --json` lists all")
+        )
 
 
 def coverage(run: Run, judgement: judgements.Judgement) -> str:
