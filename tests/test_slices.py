@@ -16,9 +16,9 @@ from ragviz.stats.differences import benjamini_hochberg
 RULE = Rule("mrr", 0.02, declared=True)
 
 
-def question(number: int, *documents: str, language: str = "en") -> Question:
-    groups = tuple((Span(document, 0, 10),) for document in documents)
-    return Question(f"q{number}", "word", "answer", groups, "hand", language=language)
+def question(number: int, *documents: str, language: str = "en", words: int = 4, evidence: int = 10) -> Question:
+    groups = tuple((Span(document, 0, evidence),) for document in documents)
+    return Question(f"q{number}", " ".join(["word"] * words), "answer", groups, "hand", language=language)
 
 
 def paired(questions: list[Question], differences: list[float]) -> Paired:
@@ -76,7 +76,7 @@ def test_a_question_that_needs_several_documents_counts_in_each_of_them():
 
 def test_where_nothing_differs_a_slice_is_seldom_called_apart():
     random, raw, apart = np.random.default_rng(3), 0, 0
-    questions = [question(n, f"d{n % 12}", language=("en", "zh", "de")[n % 3]) for n in range(120)]
+    questions = [question(n, f"d{n % 12}", language=("en", "zh", "de")[n % 3], words=3 + n % 7) for n in range(120)]
     parts = slices.parts_of(questions, documents(questions))
     for _ in range(40):
         found = slices.judged(parts, paired(questions, list(random.normal(size=120))), RULE, "mrr")

@@ -1,4 +1,4 @@
-"""A difference between two runs in the parts of the questions: by document, kind, type, style and language.
+"""A difference between two runs in the parts of the questions: by document, kind, type, style, language, and length.
 
 Many parts are looked at, so that some differ by chance alone: their p-values are adjusted for the number of parts
 judged (Benjamini and Hochberg), and parts of few questions are listed, not judged.
@@ -19,15 +19,20 @@ from ragviz.core.question import Question
 from ragviz.stats.clusters import FEW
 from ragviz.stats.differences import ALPHA, Difference, paired_differences
 from ragviz.text.counts import agreed, counted
+from ragviz.text.word_changes import word_count
 
 SMALL = 6
 """Parts of fewer questions are not judged: they say too little."""
+GROUPS = 4
+"""Parts by length: as many questions in each, as far as equal lengths allow."""
 DIMENSIONS = {
     "document": "Document",
     "kind": "Evidence",
     "type": "Question type",
     "style": "Style",
     "language": "Language",
+    "length": "Question length",
+    "evidence": "Evidence length",
 }
 """What questions are divided by."""
 
@@ -90,7 +95,8 @@ class Slices:
 def parts_of(questions: Sequence[Question], documents: Mapping[str, Sequence[str]]) -> list[Part]:
     """Divide questions in every dimension in which they fall into two parts or more; `documents` are by question id.
 
-    A question with evidence in several documents is in the part of each of them, one without evidence in none.
+    A question with evidence in several documents is in the part of each of them, one without evidence in none, and in
+    none by the length of its evidence.
     """
     names: dict[str, list[Sequence[str]]] = {
         "document": [documents.get(question.id, ()) for question in questions],
@@ -99,12 +105,18 @@ def parts_of(questions: Sequence[Question], documents: Mapping[str, Sequence[str
         "style": [(question.style,) if question.style else () for question in questions],
         "language": [(question.language,) for question in questions],
     }
-    parts = []
-    for by, of_each in names.items():
-        rows = rows_by_name(of_each)
-        greatest_first = sorted(rows, key=lambda name: -len(rows[name])) if len(rows) > 1 else []
-        parts += [Part(by, name, np.array(rows[name], dtype=np.int64)) for name in greatest_first]
-    return parts
+    evidence = [  # of each group the shortest passage, which is enough
+        sum(min((span.end - span.start for span in group), default=0) for group in question.evidence)
+        if question.evidence
+        else None
+        for question in questions
+    ]
+    lengths: dict[str, tuple[Sequence[int | None], str]] = {
+        "length": ([word_count(question.text) for question in questions], "words"),
+        "evidence": (evidence, "characters"),
+    }
+    parts = [part for by, of_each in names.items() for part in _named(by, of_each)]
+    return parts + [part for by, (numbers, unit) in lengths.items() for part in _by_length(by, numbers, unit)]
 
 
 def judged(parts: Sequence[Part], pair: Paired, rule: Rule, metric: str) -> Slices:
@@ -160,6 +172,31 @@ def clusters_words(slices: Slices) -> str:
     if all(each.difference.generalises for each in slices.judged if each.difference):
         return ""
     return f"A slice of fewer than {FEW} documents speaks of further questions on these documents, not of others."
+
+
+def _named(by: str, names: Sequence[Sequence[str]]) -> list[Part]:
+    """Return the parts by name, the greatest first; none where all questions have the same name."""
+    rows = rows_by_name(names)
+    if len(rows) < 2:
+        return []
+    order = sorted(rows, key=lambda name: -len(rows[name]))
+    return [Part(by, name, np.array(rows[name], dtype=np.int64)) for name in order]
+
+
+def _by_length(by: str, lengths: Sequence[int | None], unit: str) -> list[Part]:
+    """Return parts of about as many questions each, from the shortest on; equal lengths are in the same part."""
+    known = np.array([row for row, length in enumerate(lengths) if length is not None], dtype=np.int64)
+    numbers = np.array([length for length in lengths if length is not None], dtype=np.int64)
+    if not len(numbers) or numbers.min() == numbers.max():
+        return []
+    cuts = np.unique(np.quantile(numbers, np.arange(1, GROUPS) / GROUPS, method="higher"))
+    group = np.searchsorted(cuts, numbers, side="right")
+    parts = []
+    for place in np.unique(group):
+        low, high = int(numbers[group == place].min()), int(numbers[group == place].max())
+        name = f"{low:,} {unit}" if low == high else f"{low:,} to {high:,} {unit}"
+        parts.append(Part(by, name, known[group == place]))
+    return parts if len(parts) > 1 else []
 
 
 def _measured(part: Part, pair: Paired) -> Slice:

@@ -33,7 +33,7 @@ def compare(
     for, differences over those that both have one for.
     Intervals and tests treat questions about the same documents as one cluster. The primary metric decides (Holm);
     all others are exploratory (Benjamini-Hochberg). --json adds where each question was lost before and after, and the
-    differences by document, kind, type, style and language.
+    differences by document, kind, type, style, language and length.
     """
     workspace = console.open_workspace()
     runs = comparisons.not_too_many([workspace.store.runs.get(name) for name in run_names])

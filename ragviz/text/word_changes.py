@@ -12,6 +12,15 @@ MOST = 2000
 """Words of a text that are compared, at most: longer texts are compared at their beginnings, within a second."""
 
 
+def word_count(text: str) -> int:
+    """Count the words of a text; each ideograph and kana is one.
+
+    >>> word_count("How much does pump 3 move?"), word_count("谁负责北阀门？")
+    (6, 6)
+    """
+    return len(_WORD.findall(text))
+
+
 def differing(one: str, other: str) -> tuple[list[Range], list[Range]]:
     """Return the ranges of each text whose words the other does not have there, in characters.
 

@@ -116,12 +116,14 @@ def in_slices(shown: Compared) -> None:
     names = distinct(shown.names, 24)
     heading.section(plain(f"Slices by {title_of(shown.metric)}: {names[1]} minus {names[0]}"))
     if not found.slices:
-        st.caption("The questions cannot be divided: all are of one document, one type and one language.")
+        st.caption("The questions cannot be divided: all are of one document, one type, one language and one length.")
         return
     exploratory = "Exploratory: the slices were not declared before. "
     st.markdown(plain(exploratory + slices.multiplicity_words(found)))
     _slices_table(shown, found.slices)
     notes = [slices.several_words(found), slices.clusters_words(found)]
+    if any(each.part.by == "length" for each in found.slices):
+        notes.append("The length of a question is in words; each ideograph counts as one.")
     st.caption(plain(" ".join(filter(None, [*notes, "A row lists its questions."]))))
 
 
