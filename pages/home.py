@@ -56,7 +56,6 @@ DOORS = (
     ),
 )
 """The ways in: title, what it takes and gives, page ("": the sample is loaded), verb."""
-SHOWN = 8
 
 
 def picture() -> None:
@@ -153,7 +152,7 @@ def by_hand() -> list[Run]:
 
 
 def recent() -> None:
-    newest = by_hand()[:SHOWN]
+    newest = by_hand()[:8]
     means = overviews.summaries(workspace, newest)
     metrics = run_table.metrics_of(means.values())
     headline = [title for title in run_table.default_columns(metrics) if title in metrics][:2]
@@ -167,7 +166,6 @@ def recent() -> None:
         columns=run_table.column_configs(metrics),
         among=newest,
         goes=lambda run: address.go_to("results", corpus=names.get(run.corpus_id), run=run.name, k=run.config.k),
-        most=SHOWN,
         lines=2,  # a name may need two
         empty="–",
     )

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import UTC, datetime
+from typing import Literal
 
 import streamlit as st
 
 from ragviz.core.configuration import Run
 from ragviz.core.experiment import Experiment
-from ragviz.core.job import Job
 from ragviz.jobs import queue
 from ragviz.text.markup import plain
 from ragviz.ui import cache
-
-RUN_OF = {"run": "name", "rejudge": "run", "record": "name"}
-"""Kind of job → the argument that names its run."""
 
 
 def field(explained: str, key: str | None = None, default: float | None = None) -> float | None:
@@ -40,15 +36,15 @@ def field_of_run(run: Run, key: str) -> float | None:
 def field_of_experiment(experiment: Experiment) -> float | None:
     """Ask for the budget of an experiment that is continued or confirmed; the default is its last one."""
     explained = "For all its runs, including what they have paid so far; for a confirmation, for its two runs."
-    newest = _newest(lambda job: job.arguments.get("experiment") == experiment.id)
-    return field(explained, f"budget-{experiment.id}", newest)
+    return field(explained, f"budget-{experiment.id}", _newest("experiment", experiment.id))
 
 
 def last_budget(run: Run) -> float | None:
     """Return the budget that a run was given last, None when it had none."""
-    return _newest(lambda job: job.arguments.get(RUN_OF.get(job.kind, "")) == run.name)
+    return _newest("run", run.name)
 
 
-def _newest(is_of: Callable[[Job], bool]) -> float | None:
-    newest = next(filter(is_of, queue.listed(cache.workspace())), None)
+def _newest(noun: Literal["run", "experiment"], name: str) -> float | None:
+    made = (job for job in queue.listed(cache.workspace()) if queue.made_by(job, noun) == name)
+    newest = next(made, None)
     return None if newest is None else newest.arguments.get("budget")

@@ -185,18 +185,6 @@ def points_of(shown: Compared, name: str) -> tuple[tuple[str, ...], Points]:
     return comparison.question_ids, points.points_of_ranks(comparison.ranks[[0, shown.place]], comparison.depth)
 
 
-def point_words(shown: Compared, name: str, point: int) -> str:
-    """Return the values at a point, under the baseline and under the other run."""
-    _, found = points_of(shown, name)
-    if name == RANK:
-        depth = shown.comparison.depth
-        sides = [question_table.rank_cell(int(r) if r <= depth else 0, depth) for r in found.places[point]]
-    else:
-        ends = zip(found.low[point], found.high[point], strict=True)
-        sides = [f"{low:.3g}" if high - low < 1e-6 else f"{low:.2f} to {high:.2f}" for low, high in ends]
-    return " → ".join(sides)
-
-
 def _scatter(shown: Compared) -> None:
     name = scatter_name(shown)
     heading.section(plain(f"{_scatter_title(name)} of each question in both runs"))
@@ -273,15 +261,14 @@ def _chosen(shown: Compared) -> tuple[dict[str, str], set[str] | None]:
     chips: dict[str, str] = {}
     sets: list[set[str]] = []
 
-    def at_point(key: str) -> tuple[int, set[str]] | None:
+    def at_point(key: str) -> set[str] | None:
         ids, found = points_of(shown, scatter_name(shown))
         rows = found.members(key)
-        return None if rows is None else (found.keys.index(key), {ids[row] for row in rows})
+        return None if rows is None else {ids[row] for row in rows}
 
     if (at := address.readable("point", at_point, "a point of this scatter")) is not None:
-        name = scatter_name(shown)
-        chips["point"] = f"{_scatter_title(name)} {point_words(shown, name, at[0])}"
-        sets.append(at[1])
+        chips["point"] = _scatter_title(scatter_name(shown))
+        sets.append(at)
     streams = _streams(*shown.both, shown.comparison.k) if st.query_params.get("stream") else None
     if streams and (stream := address.readable("stream", streams.flow.stream, "a stream between two causes")):
         chips["stream"] = f"{streams.titles[stream.source]} → {streams.titles[stream.target]}"

@@ -25,14 +25,10 @@ from ragviz.text.markup import plain
 from ragviz.ui import address, cache, wording
 from ragviz.ui.kit import heading, tiles
 
-RUNS_OFFERED = 20
-"""The newest runs that can be the baseline."""
 BASELINE = "What the others are compared with: a run that there is, repeated on these questions, or a cell of the grid."
 AT_FIRST: Mapping[str, Sequence[str]] = {"chunk_size": ("100", "200"), "retriever": ("knn", "bm25", "hybrid")}
 """What is chosen at first where there is no index; else the choices of the newest index take the place of the first."""
 BLOCKS = {"index": "Index", "retrieve": "Retrieve", "answer": "Answer"}
-
-
 UNITS: Mapping[Quantity, str] = {"tokens": "", "dollars": " (\\$)", "seconds": " (s)", "refusals": " (share)"}
 
 
@@ -132,7 +128,7 @@ def _side(question_set: QuestionSet) -> str:
 def _rule(corpus: Corpus, question_set: QuestionSet, planned: Planned) -> tuple[Planned, ExperimentRule]:
     heading.section("Rule")
     st.caption("Declared before the first result, and not changed after it.")
-    runs = experiment_verbs.repeatable(cache.workspace(), corpus.id)[:RUNS_OFFERED]
+    runs = experiment_verbs.repeatable(cache.workspace(), corpus.id)[:20]  # the newest
     cells = [cell.name for cell in planned.cells]
     offered = list(dict.fromkeys([*(run.name for run in runs), *cells]))
     picked = address.choose("Baseline", offered, "baseline", help=BASELINE) or ""

@@ -18,7 +18,6 @@ from ragviz.text.markup import plain
 from ragviz.ui import address, budget, cache, job_panel, presses, review_tab, wording
 from ragviz.ui.kit import acting, form, heading, notices, table, tiles
 
-DOCUMENTS = 12
 GENERATORS = {"extractive": "Without a model", "model": "A model"}
 EXPLAINED = (
     "Without a model, headings, tables, lists, definitions and sentences with a number or a name are asked for: fewer "
@@ -124,7 +123,7 @@ def _preview(corpus: Corpus, arguments: Mapping[str, Any]) -> None:
     )
     table.draw(
         rows, "plan", alt="Questions planned by document and type", above=wording.counted(len(rows), "document"),
-        file="plan", columns={"Document": table.text(210, pinned=True)}, most=DOCUMENTS,
+        file="plan", columns={"Document": table.text(210, pinned=True)}, most=12,
     )  # fmt: skip
 
 

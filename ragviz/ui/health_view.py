@@ -33,7 +33,6 @@ from ragviz.ui import (
 )
 from ragviz.ui.kit import acting, heading, notices, table
 
-MOST_ROWS = 9
 FOLD = 40
 """Characters around the evidence of the question that is shown, beside the list; the others are folded."""
 UNKNOWN = "press the row to see how to know it"
@@ -210,7 +209,7 @@ def _list(corpus: Corpus, question_set: QuestionSet, key: str, found: Found, que
             among=list(words),
             turn=key,
             opened=lambda question_id: address.put(question=question_id),
-            most=MOST_ROWS,
+            most=9,
             lines=2,
         )
     with right, st.container(border=True):
