@@ -15,6 +15,7 @@ from ragviz.text.untrusted import one_line, without_keys
 
 ABOUT = ("person", "job", "run")
 _SERVERS = ("streamlit", "uvicorn")
+_REQUESTS = "uvicorn.access"
 _of_process: dict[str, str] = {}
 _of_thread: ContextVar[dict[str, str]] = ContextVar("about")
 
@@ -64,11 +65,14 @@ def line(settings: Settings, message: str, error: BaseException | None = None) -
 
 
 def _gather() -> None:
-    """Have all loggers use the root's handler once it is ours: Streamlit gives each of its own one when it is made."""
+    """Have all loggers use the root's handler once it is ours: Streamlit gives each of its own one when it is made.
+
+    Uvicorn takes them away again, so that its errors would go to nobody's. Its lines of each request stay off.
+    """
     root = logging.getLogger()
     if any(isinstance(handler.formatter, Lines) for handler in root.handlers):
         for logger in list(root.manager.loggerDict.values()):
-            if isinstance(logger, logging.Logger) and logger.handlers and logger.name.startswith(_SERVERS):
+            if isinstance(logger, logging.Logger) and logger.name.startswith(_SERVERS) and logger.name != _REQUESTS:
                 logger.handlers.clear()
                 logger.propagate = True
 

@@ -238,6 +238,21 @@ def test_a_sign_out_holds_for_other_spellings_of_the_signature(dashboard):
                 assert httpx.get(f"{dashboard.url}/home", cookies=signed_in_by | {name: other}).status_code == 401
 
 
+def test_without_the_database_a_page_and_the_figures_say_so_soon(provider, tmp_path):
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "secrets.toml").write_text(provider.secrets(ACCESS))
+    url, port = "postgresql+psycopg://me:hunter2@127.0.0.1:9/d", free_port()
+    with serving(tmp_path, RAGVIZ_LOG="json", RAGVIZ_METRICS=str(port), RAGVIZ_DATABASE_URL=url) as server:
+        began = time.monotonic()
+        page = httpx.get(f"{server.url}/home", cookies={USER: forged(SECRET, origin=server.url)}, timeout=60)
+        figures = httpx.get(f"http://127.0.0.1:{port}/metrics", timeout=60)
+        assert time.monotonic() - began < 15, "both wait 3 seconds, where pages wait 10 and 30"
+    assert (page.status_code, figures.status_code) == (503, 503)
+    assert "127.0.0.1:9/d cannot be used" in page.text
+    lines = [json.loads(each) for each in server.log.read_text().splitlines() if each.strip() and each[0] != " "]
+    assert [each["message"][:32] for each in lines if each["level"] == "ERROR"] == ["The database postgresql+psycopg:"]
+
+
 def test_a_role_counts_as_it_is_now(dashboard, provider):
     file = dashboard.home / "secrets.toml"
     before = file.read_text()

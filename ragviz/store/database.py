@@ -19,6 +19,7 @@ import time
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial, wraps
 from itertools import chain, repeat
@@ -128,6 +129,9 @@ AT_FIRST = 10.0
 """Seconds to wait for a database when it is opened: its address may be wrong."""
 CONNECTING = 10
 """Seconds that a server has to answer a connection attempt."""
+ANSWERING = 3.0
+"""Seconds to wait for it where something has to be answered soon, if only that it is down."""
+_at_most: ContextVar[float] = ContextVar("at_most", default=PATIENCE)
 GONE = {"keepalives_idle": 15, "keepalives_interval": 5, "keepalives_count": 3, "tcp_user_timeout": 30_000}
 """A connection counts as lost when the server acknowledges nothing for 30 seconds; a working server does."""
 BUSY = 30.0
@@ -354,7 +358,7 @@ def _was_committed(engine: Engine, receipt: _Receipt) -> bool:
 
 def retried(work: Callable[[], T], patience: float) -> T:
     """Return the result of `work`, retried while it is `Undone`, for `patience` seconds at most."""
-    end = time.monotonic() + patience
+    end = time.monotonic() + min(patience, _at_most.get())
     for pause in chain(_PAUSES, repeat(0.8)):
         try:
             return work()
@@ -363,6 +367,16 @@ def retried(work: Callable[[], T], patience: float) -> T:
                 raise error.sentence from error
         time.sleep(pause * random.uniform(0.5, 1))  # noqa: S311 - conflicting transactions get different pauses
     raise AssertionError("unreachable")
+
+
+@contextmanager
+def answering() -> Iterator[None]:
+    """Wait `ANSWERING` seconds at most for the database in what is done inside, and in its threads."""
+    before = _at_most.set(ANSWERING)
+    try:
+        yield
+    finally:
+        _at_most.reset(before)
 
 
 def repeated(method: Callable[Arguments, T]) -> Callable[Arguments, T]:

@@ -11,6 +11,7 @@ import asyncio
 import hashlib
 import html
 import json
+import logging
 import secrets
 import time
 from collections import Counter
@@ -21,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from ragviz.core.errors import RagvizError
 from ragviz.core.person import Person
 from ragviz.core.sign_in import Access
+from ragviz.store import database
 from ragviz.ui import cache
 from ragviz.ui.sign_ins import TICKET, SignedIn, access, person_of, sessions, tickets
 
@@ -34,6 +36,7 @@ SIGNED_OUT = "signed-out"
 """Kind of the store's cache that holds the keys of the sign-ins that were ended."""
 MOST_WINDOWS = 64
 """Sockets that a person may have open: each keeps a session of some hundred kilobytes."""
+_log = logging.getLogger("ragviz")
 _LOOKED_AT = 1.0
 """Seconds in which a sign-in is not looked up again among those that another process has ended."""
 
@@ -55,7 +58,7 @@ class Gate:
         try:
             allowed = access()
         except RagvizError as error:
-            await _answer(scope, send, 503, str(error))
+            await _unavailable(scope, send, error)
             return
         if allowed is None:
             await self._app(scope, receive, send)
@@ -73,15 +76,21 @@ class Gate:
 
     async def _request(self, scope: Scope, receive: Receive, send: Send, allowed: Access, who: SignedIn | None) -> None:
         path = scope["path"].removeprefix(_base())
-        if path == "/auth/logout" and who is not None and who.keys:
-            await self._end(who)
+        try:
+            with database.answering():
+                if path == "/auth/logout" and who is not None and who.keys:
+                    await self._end(who)
+                holds = path not in OPEN and who is not None and await self._holds(who)
+        except RagvizError as error:
+            await _unavailable(scope, send, error)
+            return
         if path in OPEN:
             await self._app(scope, receive, send)
         elif path == SIGN_IN and allowed.oidc:
             from streamlit.auth_util import encode_provider_token
 
             await _redirect(send, f"{_base()}/auth/login?provider={encode_provider_token('default')}")
-        elif who is None or not await self._holds(who):
+        elif who is None or not holds:
             await _answer(scope, send, 401, "", allowed)
         elif (person := person_of(allowed, who)) is None:
             name = who.name or str(who.claims.get("email") or who.claims.get("sub") or "")
@@ -157,7 +166,8 @@ class Gate:
 async def _or_not(holds: Callable[[], Awaitable[bool]]) -> bool:
     try:
         return await holds()
-    except RagvizError:
+    except RagvizError as error:
+        _log.error("%s", error)
         return False
 
 
@@ -246,6 +256,11 @@ _PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>ragviz</t
   color-scheme: light dark; }} a {{ display: inline-block; padding: .4rem 1rem; border-radius: 6px; color: #fff;
   background: #0072B2; text-decoration: none; }}</style>
 <h1>ragviz</h1><p>{words}</p>{link}</html>"""
+
+
+async def _unavailable(scope: Scope, send: Send, error: RagvizError) -> None:
+    _log.error("%s", error)
+    await _answer(scope, send, 503, str(error))
 
 
 async def _answer(scope: Scope, send: Send, status: int, words: str, sign_in_at: Access | None = None) -> None:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ragviz import __version__, logs
 from ragviz.core.errors import RagvizError, UsageError
 from ragviz.core.settings import settings
+from ragviz.store import database
 from ragviz.ui import cache
 from ragviz.workspace import Workspace
 
@@ -121,13 +122,14 @@ def _lines(name: str, kind: str, words: str, values: Iterable[tuple[str, float]]
 class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         try:
-            if self.path == "/metrics":
-                self._answer(200, "\n".join([*figures(cache.machine()), ""]))
-            elif self.path == "/healthz":
-                cache.machine().store.check()
-                self._answer(200, "ok\n")
-            else:
-                self._answer(404, "There are /healthz and /metrics.\n")
+            with database.answering():
+                if self.path == "/metrics":
+                    self._answer(200, "\n".join([*figures(cache.machine()), ""]))
+                elif self.path == "/healthz":
+                    cache.machine().store.check()
+                    self._answer(200, "ok\n")
+                else:
+                    self._answer(404, "There are /healthz and /metrics.\n")
         except RagvizError as error:
             self._answer(503, f"{error}\n")
 
