@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -96,3 +97,6 @@ def test_a_pg_dump_that_is_missing_old_or_refused_is_a_sentence(script, sentence
     assert "p@ss" not in str(refused.value)
     assert not list(tmp_path.glob("kept*"))
     assert not list((tmp_path / "home").glob("ragviz-backup-*"))
+    [told] = [check for check in doctor.examined(workspace) if check.name == "Backups"]
+    unfit = "The program pg_restore is needed" if "refused" in sentence else sentence
+    assert (told.status, bool(re.search(unfit, told.detail))) == ("optional", True)

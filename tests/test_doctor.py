@@ -77,6 +77,23 @@ def test_a_damaged_index_is_named_with_the_command_that_builds_it_again(examined
     assert "`ragviz index build lamps --name broken`" in " ".join(out.split())
 
 
+@pytest.mark.parametrize(
+    ("text", "status", "told"),
+    [
+        ("[auth", "broken", "secrets.toml cannot be read"),
+        ("auth = 1", "broken", "have to be tables"),
+        ('[ragviz.access]\nviewer = ["@a.org"]\n', "broken", "viewer: Extra inputs"),
+        ("[other]\n", "broken", "secrets.toml has neither [auth] nor [ragviz.access]"),
+        ('[ragviz.access]\nviewers = ["@a.org"]\nheader = "X"\nproxies = ["10.0.0.5"]\n', "works", "secrets.toml says"),
+    ],
+)
+def test_the_secrets_file_is_examined_where_there_is_one(text, status, told, examined, workspace):
+    assert "Sign-in" not in examined()[1]
+    (workspace.settings.home / "secrets.toml").write_text(text)
+    found = examined()[1]["Sign-in"]
+    assert (found[0], told in found[1]) == (status, True), found
+
+
 def test_jobs_without_a_process_and_old_uploads_are_named(examined, workspace):
     job = workspace.store.jobs.add("run", "Run r", "", {})
     workspace.store.jobs.update(job.id, status="running", pid=os.getpid(), pid_started=1.0, host=os.uname().nodename)

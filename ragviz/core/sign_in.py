@@ -126,7 +126,10 @@ def read(files: Iterable[Path]) -> Access | None:
             secrets |= tomllib.loads(file.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise UsageError(f"The secrets file {file} cannot be read ({type(error).__name__}): correct it.") from None
-    auth, access = secrets.get("auth"), secrets.get("ragviz", {}).get("access")
+    auth, ours = secrets.get("auth"), secrets.get("ragviz", {})
+    access = ours.get("access") if isinstance(ours, dict) else ours
+    if not isinstance(auth, dict | None) or not isinstance(access, dict | None):
+        raise UsageError("[auth] and [ragviz.access] have to be tables in the secrets file.")
     if auth is None and access is None:
         return None
     try:

@@ -162,8 +162,16 @@ def bring_back(engine: Engine, dump: Path) -> None:
     _run("pg_restore", engine, "--single-transaction", "--exit-on-error", "--clean", "--if-exists", str(dump))
 
 
-def _run(program: Literal["pg_dump", "pg_restore"], engine: Engine, *arguments: str) -> None:
-    """Call a program of PostgreSQL on a database; the password is passed in its environment."""
+Program = Literal["pg_dump", "pg_restore"]
+
+
+def program_for(engine: Engine, program: Program) -> str:
+    """Return the path of a program of PostgreSQL that can be used on this database.
+
+    Raises:
+        ServiceError: it is missing or too old.
+
+    """
     with database.reading(engine) as connection:
         server = int(connection.execute(sa.text("SHOW server_version_num")).scalar_one()) // 10_000
     install = f"Install the client programs of PostgreSQL {server} or newer, where ragviz runs"
@@ -173,6 +181,12 @@ def _run(program: Literal["pg_dump", "pg_restore"], engine: Engine, *arguments: 
     version = re.search(r"\) (\d+)", told)
     if version is None or int(version[1]) < server:
         raise ServiceError(f"{path} is of version {told.strip()}, older than the server's, {server}. {install}.")
+    return path
+
+
+def _run(program: Program, engine: Engine, *arguments: str) -> None:
+    """Call a program of PostgreSQL on a database; the password is passed in its environment."""
+    path = program_for(engine, program)
     query = dict(engine.url.query)
     password = query.pop("password", engine.url.password)
     url = engine.url

@@ -92,6 +92,17 @@ class Store:
         """Return what is damaged in the database by its own examination, "" when nothing is; see `database.damage`."""
         return database.damage(self._engine)
 
+    def cannot_be_copied(self) -> str:
+        """Return why the database cannot be backed up or restored from here, "" where it can."""
+        if self._engine.dialect.name == "sqlite":
+            return ""
+        try:
+            copies.program_for(self._engine, "pg_dump")
+            copies.program_for(self._engine, "pg_restore")
+        except ServiceError as error:
+            return str(error)
+        return ""
+
     def snapshot(self) -> AbstractContextManager[Snapshot]:
         """Open the database as it is now, to be copied while others write to it."""
         return copies.snapshot(self._engine)

@@ -6,10 +6,12 @@ import platform
 import shutil
 from collections.abc import Callable
 from importlib import metadata
+from pathlib import Path
 
 import ragviz
 from ragviz import connections
 from ragviz.connections import Check
+from ragviz.core import sign_in
 from ragviz.core.errors import RagvizError
 from ragviz.core.installation import dashboard_folder
 from ragviz.core.job import ACTIVE
@@ -29,7 +31,9 @@ def examined(workspace: Workspace) -> list[Check]:
 
     What needs the store is left out when that cannot be opened.
     """
-    found = [_program(), _libraries(), *connections.checks(workspace), _disk(workspace)]
+    secrets = workspace.settings.home / "secrets.toml"
+    signing_in = [_checked("Sign-in", lambda _: _sign_in(secrets), workspace)] if secrets.exists() else []
+    found = [_program(), _libraries(), *signing_in, *connections.checks(workspace), _disk(workspace)]
     if any(check.name == "Store" and check.status == "broken" for check in found):
         return found
     return [*found, *(_checked(name, look, workspace) for name, look in _OF_THE_STORE.items())]
@@ -95,6 +99,20 @@ def _disk(workspace: Workspace) -> Check:
     return Check("Disk", "works", detail)
 
 
+def _sign_in(secrets: Path) -> Check:
+    if sign_in.read([secrets]) is None:
+        return Check(
+            "Sign-in", "broken", f"{secrets} has neither [auth] nor [ragviz.access]", "Add them, or delete it."
+        )
+    return Check("Sign-in", "works", f"as {secrets} says")
+
+
+def _backups(workspace: Workspace) -> Check:
+    if problem := workspace.store.cannot_be_copied():
+        return Check("Backups", "optional", problem, "Without them, `ragviz backup` and `restore` work elsewhere only.")
+    return Check("Backups", "works", "the database can be copied and brought back from here")
+
+
 def _database(workspace: Workspace) -> Check:
     damaged = workspace.store.damage()
     if damaged == database.NO_CHECKSUMS:
@@ -141,4 +159,4 @@ def _some(texts: list[str]) -> str:
     return "; ".join(texts[:MOST_NAMED]) + more
 
 
-_OF_THE_STORE = {"Database": _database, "Indexes": _indexes, "Jobs": _jobs, "Uploads": _uploads}
+_OF_THE_STORE = {"Database": _database, "Backups": _backups, "Indexes": _indexes, "Jobs": _jobs, "Uploads": _uploads}
