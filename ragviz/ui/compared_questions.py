@@ -329,7 +329,7 @@ def _list(shown: Compared) -> None:
     table.draw(
         rows, "cases", alt=f"Questions, {found.side}", above=above, file="questions-compared",
         saved=lambda: case_rows(shown, found, distinct(shown.names, 60)),
-        columns={"Question": 290, **{name: table.number(78, "%.2f") for name in values}, **dict.fromkeys(ranks, 98)},
+        columns={"Question": 200, **{name: table.number(70, "%.2f") for name in values}, **dict.fromkeys(ranks, 80)},
         among=found.ids, turn=f"{found.side}-{_turn()}-{'-'.join(found.chips)}", opened=opened, most=12, empty="–",
     )  # fmt: skip
 
