@@ -82,7 +82,11 @@ def test_what_a_person_does_is_logged(workspace: Workspace, caplog: pytest.LogCa
     workspace.person = replace(workspace.person, name="Ann")
     with caplog.at_level(logging.INFO, "ragviz"):
         corpus_verbs.create(workspace, "handbook")
-    assert [(each.getMessage(), each.person) for each in caplog.records] == [("create corpus 'handbook'", "Ann")]
+        job = submit_files(workspace, [("a.txt", b"The pump was replaced.")])
+    wait(workspace, job)
+    said = [(each.getMessage(), each.person) for each in caplog.records]
+    assert ("create corpus 'handbook'", "Ann") in said
+    assert ("Submitted: Add files", "Ann") in said
 
 
 def test_the_process_of_a_job_logs_its_beginning_and_end(workspace: Workspace, monkeypatch: pytest.MonkeyPatch):

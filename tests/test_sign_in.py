@@ -52,7 +52,7 @@ def dashboard(provider: Provider, tmp_path_factory: pytest.TempPathFactory) -> I
     folder = tmp_path_factory.mktemp("sign-in")
     (folder / "home").mkdir()
     (folder / "home" / "secrets.toml").write_text(provider.secrets(ACCESS))
-    with serving(folder) as started:
+    with serving(folder, RAGVIZ_LOG="json") as started:
         yield started
 
 
@@ -143,10 +143,28 @@ def test_who_is_let_in(dashboard, provider, claims, status):
     with signed_in(dashboard, provider, **claims) as client:
         answer = client.get("/home")
         assert answer.status_code == status
-        assert status == 200 or "may not use this dashboard. Ask root@example.org." in answer.text
+        refusal = "may not use this dashboard. Ask root@example.org."
+        if "email_verified" in claims:
+            refusal = "Your provider says that it has not verified your address"
+        assert (refusal in answer.text) == (status == 403)
         if status == 403:
             with pytest.raises(InvalidStatus, match="403"):
                 socket_of(dashboard, cookies(client))
+
+
+def test_who_comes_and_who_is_refused_is_logged(dashboard, provider):
+    before = len(dashboard.log.read_text())
+    with signed_in(dashboard, provider, email="ed@example.org") as client:
+        client.get("/auth/logout")
+    with signed_in(dashboard, provider, email="ann@evil.org"):
+        pass
+    lines = [json.loads(each) for each in dashboard.log.read_text()[before:].splitlines() if each.startswith("{")]
+    assert [(each["level"], each["person"], each["message"]) for each in lines if each["logger"] == "ragviz"] == [
+        ("INFO", "ed@example.org", "Signed in"),
+        ("INFO", "ed@example.org", "Signed out"),
+        ("INFO", "ann@evil.org", "Signed in"),
+        ("WARNING", "ann@evil.org", "Refused: ann@evil.org may not use this dashboard. Ask root@example.org."),
+    ]
 
 
 def test_a_viewer_sends_nothing(dashboard, provider):

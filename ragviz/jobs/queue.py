@@ -92,6 +92,8 @@ def submit_once(workspace: Workspace, new: NewJob, press: Press | None = None) -
     job, is_new = workspace.store.jobs.add_once(
         new.kind, new.title, new.corpus_id, new.arguments, duplicate, key, since, **owner, **where
     )
+    if is_new:
+        _log.info("Submitted: %s", job.title, extra=about(job))
     return (_started(workspace, job) if is_new else job), is_new
 
 

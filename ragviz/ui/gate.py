@@ -21,8 +21,9 @@ from typing import TYPE_CHECKING, Any
 
 from ragviz.core.errors import RagvizError
 from ragviz.core.person import Person
-from ragviz.core.sign_in import Access
+from ragviz.core.sign_in import Access, is_verified
 from ragviz.store import database
+from ragviz.text.untrusted import one_line
 from ragviz.ui import cache
 from ragviz.ui.sign_ins import TICKET, SignedIn, access, person_of, sessions, tickets
 
@@ -66,9 +67,9 @@ class Gate:
         scope = {**scope, "headers": [pair for pair in scope["headers"] if pair[0].lower() != TICKET.encode()]}
         who = self._who(scope, allowed)
         if isinstance(who, str):
-            await _answer(scope, send, 403, who)
+            await _refuse(scope, send, who, allowed)
         elif who is not None and _names_session_of_another(scope, person_of(allowed, who)):
-            await _answer(scope, send, 403, "This session is another person's: load the page again.")
+            await _refuse(scope, send, "This session is another person's: load the page again.", allowed, who)
         elif scope["type"] == "websocket":
             await self._socket(scope, receive, send, allowed, who)
         else:
@@ -80,12 +81,13 @@ class Gate:
             with database.answering():
                 if path == "/auth/logout" and who is not None and who.keys:
                     await self._end(who)
+                    _log.info("Signed out", extra={"person": _called(allowed, who)})
                 holds = path not in OPEN and who is not None and await self._holds(who)
         except RagvizError as error:
             await _unavailable(scope, send, error)
             return
         if path in OPEN:
-            await self._app(scope, receive, send)
+            await self._app(scope, receive, _noting_sign_in(send, allowed))
         elif path == SIGN_IN and allowed.oidc:
             from streamlit.auth_util import encode_provider_token
 
@@ -93,10 +95,13 @@ class Gate:
         elif who is None or not holds:
             await _answer(scope, send, 401, "", allowed)
         elif (person := person_of(allowed, who)) is None:
-            name = who.name or str(who.claims.get("email") or who.claims.get("sub") or "")
-            await _answer(scope, send, 403, f"{name[:200]} may not use this dashboard. Ask {allowed.ask}.")
+            words = f"{_called(allowed, who)} may not use this dashboard. Ask {allowed.ask}."
+            if who.claims.get("email") and not is_verified(who.claims):
+                words = "Your provider says that it has not verified your address: verify it there, then sign in again."
+            await _refuse(scope, send, words, allowed, who)
         elif scope["method"] not in ("GET", "HEAD", "OPTIONS") and not person.may("editor"):
-            await _answer(scope, send, 403, f"{person.name} is a viewer here, and sends nothing. Ask {allowed.ask}.")
+            words = f"{person.name} is a viewer here, and sends nothing. Ask {allowed.ask}."
+            await _refuse(scope, send, words, allowed, who)
         else:
             await self._app(scope, receive, send)
 
@@ -118,10 +123,9 @@ class Gate:
         if who is None or not await _or_not(holds):
             await send({"type": "websocket.close", "code": 1008, "reason": "Nobody is signed in."})
             return
-        person = person_of(allowed, who)
-        name = person.name if person is not None else ""
+        name = _called(allowed, who)
         if self._windows[name] >= MOST_WINDOWS:
-            await send({"type": "websocket.close", "code": 1008, "reason": "Too many windows: close some."})
+            await _refuse(scope, send, "Too many windows: close some.", allowed, who)
             return
         ticket = secrets.token_urlsafe(32)
         tickets[ticket] = who
@@ -256,6 +260,32 @@ _PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>ragviz</t
   color-scheme: light dark; }} a {{ display: inline-block; padding: .4rem 1rem; border-radius: 6px; color: #fff;
   background: #0072B2; text-decoration: none; }}</style>
 <h1>ragviz</h1><p>{words}</p>{link}</html>"""
+
+
+def _called(allowed: Access, who: SignedIn) -> str:
+    """Return the name of a person; of one who may do nothing here, what the provider or proxy says."""
+    if (person := person_of(allowed, who)) is not None:
+        return person.name
+    return one_line(who.name or str(who.claims.get("email") or who.claims.get("sub") or ""))[:200]
+
+
+def _noting_sign_in(send: Send, allowed: Access) -> Send:
+    """Return a `send` that logs whose sign-in begins with an answer: it sets the cookie."""
+
+    async def noted(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            values = [value.decode("latin-1") for name, value in message["headers"] if name.lower() == b"set-cookie"]
+            who = _of_cookie("; ".join(value.partition(";")[0] for value in values), allowed)
+            if who is not None:
+                _log.info("Signed in", extra={"person": _called(allowed, who)})
+        await send(message)
+
+    return noted
+
+
+async def _refuse(scope: Scope, send: Send, words: str, allowed: Access, who: SignedIn | None = None) -> None:
+    _log.warning("Refused: %s", words, extra={"person": _called(allowed, who) if who is not None else ""})
+    await _answer(scope, send, 403, words)
 
 
 async def _unavailable(scope: Scope, send: Send, error: RagvizError) -> None:
