@@ -138,7 +138,7 @@ def test_what_a_viewer_works_with_writes_nothing_whatever_it_is_told(database_ur
         viewer.client("gpt-4o-mini")
 
 
-def test_a_role_of_postgresql_with_select_alone_reads(database_url):
+def test_a_role_of_postgresql_with_select_alone_reads(database_url, command_line, monkeypatch):
     if not database_url.startswith("postgresql"):
         pytest.skip("SQLite has no roles")
     open_store(database_url).corpora.add("notes")
@@ -150,7 +150,11 @@ def test_a_role_of_postgresql_with_select_alone_reads(database_url):
         connection.exec_driver_sql("GRANT USAGE ON SCHEMA public TO ragviz_reader")
         connection.exec_driver_sql("GRANT SELECT ON ALL TABLES IN SCHEMA public TO ragviz_reader")
     engine.dispose()
-    reader = open_store(sa.make_url(database_url).set(username="ragviz_reader").render_as_string(hide_password=False))
+    url = sa.make_url(database_url).set(username="ragviz_reader").render_as_string(hide_password=False)
+    reader = open_store(url)
     assert [each.name for each in reader.corpora.all()] == ["notes"]
     with pytest.raises(Refused, match="open here for reading only"):
         reader.corpora.add("more")
+    monkeypatch.setenv("RAGVIZ_DATABASE_URL", url)
+    code, _, err = command_line("worker")
+    assert (code, "can only be read by this role" in err, "Traceback" in err) == (2, True, False)

@@ -116,6 +116,37 @@ def test_a_job_whose_machine_is_lost_is_done_by_another_and_one_whose_process_di
         assert {line["run"] for line in lines} == {"live"}
 
 
+def test_a_worker_goes_on_when_its_database_is_back(workspace, start_worker, tmp_path) -> None:
+    url = sa.make_url(os.environ["RAGVIZ_DATABASE_URL"])
+    server = sa.create_engine(url.set(database="template1"), isolation_level="AUTOCOMMIT")
+    log = tmp_path / "runs.log"
+
+    def accept(connections: bool) -> None:
+        with server.connect() as connection:
+            connection.exec_driver_sql(f'ALTER DATABASE "{url.database}" ALLOW_CONNECTIONS {connections}')
+            if not connections:
+                lost = f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{url.database}'"
+                connection.exec_driver_sql(lost)
+
+    with SystemServer(told) as asked:
+        before, _ = queue.submit_once(workspace, recording(workspace, asked, "before"))
+        process = start_worker("runs")
+        assert ended(workspace, before).status == "done"
+        accept(False)
+        try:
+            wait_until(lambda: "tries again" in log.read_text())
+            time.sleep(3)
+        finally:
+            accept(True)
+        after, _ = queue.submit_once(workspace, recording(workspace, asked, "after"))
+        assert ended(workspace, after).status == "done"
+        wait_until(lambda: "is back" in log.read_text())
+    process.terminate()
+    assert process.wait(20) == 0
+    warned = [line["message"] for line in map(json.loads, log.read_text().splitlines()) if line["level"] != "INFO"]
+    assert ["tries again" in warned[0], "is back: this worker takes jobs" in warned[1], len(warned)] == [True, True, 2]
+
+
 def test_what_needs_this_machine_is_left_to_no_worker(workspace, monkeypatch) -> None:
     monkeypatch.setattr(queue, "start_waiting", lambda _: None)
     corpus = workspace.store.corpora.add("notes")

@@ -75,6 +75,11 @@ class Store:
         return self._engine.dialect.name == "postgresql"
 
     @property
+    def is_read_only(self) -> bool:
+        """Whether nothing can be written to it: it was opened so, or its role has SELECT alone."""
+        return database.is_read_only(self._engine)
+
+    @property
     def address(self) -> str:
         """Where the store is, without a password."""
         return database.shown(self._engine)
