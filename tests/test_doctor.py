@@ -41,6 +41,18 @@ def test_nothing_is_wrong_with_a_new_home(examined):
     assert {"Program", "Libraries", "Store", "Disk", "Database", "Indexes", "Jobs", "Uploads"} < set(found)
 
 
+def test_a_home_that_cannot_be_written_is_told_and_opens_no_dashboard(examined, workspace, command_line, monkeypatch):
+    logs = workspace.settings.home / "logs"
+    logs.parent.mkdir()
+    logs.write_text("")  # no folder: root may write in any
+    code, found = examined()
+    assert (code, found["Disk"][0]) == (1, "broken")
+    assert f"{logs} cannot be written (Not a directory)" in found["Disk"][1]
+    monkeypatch.setattr(os, "execve", lambda *_: pytest.fail("the dashboard was started"))
+    code, _, err = command_line("app")
+    assert (code, f"{logs} cannot be written" in err) == (1, True)
+
+
 def test_a_damaged_page_is_found(examined, workspace):
     for number in range(300):
         workspace.store.corpora.add(f"corpus {number}")

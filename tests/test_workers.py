@@ -276,10 +276,15 @@ def test_a_run_that_several_machines_share_and_one_is_killed_at_is_the_one_of_a_
         assert shared == alone
 
 
-def test_a_worker_needs_a_shared_database_and_a_queue_that_exists(
+def test_a_worker_needs_a_shared_database_a_queue_that_exists_and_a_home_to_write_in(
     command_line: Callable[..., CommandResult], workspace, monkeypatch
 ) -> None:
     assert "no queue gpu: there are embed, run" in command_line("worker", "--queues", "embed,gpu")[2]
+    logs = workspace.settings.home / "logs"
+    logs.rmdir()
+    logs.write_text("")
+    code, _, err = command_line("worker")
+    assert (code, f"{logs} cannot be written" in err) == (1, True)
     monkeypatch.delenv("RAGVIZ_DATABASE_URL")
     code, _, err = command_line("worker")
     assert (code, "set RAGVIZ_DATABASE_URL" in err) == (2, True)

@@ -102,6 +102,9 @@ def open_app(
     address: Annotated[str, typer.Option(help="Address to listen on; another one needs a sign-in.")] = "127.0.0.1",
 ) -> None:
     """Open the dashboard; a signal that ends this command ends it."""
+    from ragviz.store import database
+
+    database.try_writing(console.open_workspace().settings.home)
     script = str(dashboard_folder() / "app.py")
     command = [sys.executable, "-P", "-m", "streamlit", "run", script, "--server.port", str(port)]
     command += ["--server.address", address]

@@ -12,6 +12,7 @@ from contextlib import suppress
 from ragviz import logs
 from ragviz.core.errors import RagvizError, ServiceError, UsageError
 from ragviz.jobs import carrier, queue, turns
+from ragviz.store import database
 from ragviz.workspace import Workspace, open_workspace
 
 LOOK = 2.0
@@ -30,6 +31,7 @@ def work(workspace: Workspace, queues: Sequence[str], concurrency: int | None) -
 
     Raises:
         UsageError: the store is SQLite, or may only be read; there is no such queue.
+        StorageError: the home cannot be written.
         ServiceError: the database refuses what a worker needs from its first look on.
 
     """
@@ -43,6 +45,7 @@ def work(workspace: Workspace, queues: Sequence[str], concurrency: int | None) -
             f"The database {workspace.store.address} can only be read by this role, and a worker writes: give "
             "RAGVIZ_DATABASE_URL a role that may."
         )
+    database.try_writing(workspace.settings.home)
     os.environ["RAGVIZ_QUEUES"] = queue.checked_queues(queues)  # also for what a job that ends leaves to start the next
     if concurrency is not None:
         os.environ["RAGVIZ_JOBS"] = str(concurrency)

@@ -15,6 +15,7 @@ import re
 import secrets
 import shutil
 import sqlite3
+import tempfile
 import time
 import zlib
 from collections.abc import Callable, Iterator
@@ -58,6 +59,22 @@ def create_home(home: Path) -> None:
     for name in FOLDERS:
         with suppress(OSError):  # it exists, or the home may only be read
             (home / name).mkdir(mode=0o700)
+
+
+def try_writing(home: Path) -> None:
+    """Write a byte into the home and each of its folders; nothing is left there.
+
+    Raises:
+        StorageError: one of them cannot be written.
+
+    """
+    for folder in (home, *(home / name for name in FOLDERS)):
+        try:
+            with tempfile.TemporaryFile(dir=folder) as file:
+                file.write(b"x")
+        except OSError as error:
+            refused = full(folder) if error.errno in _FULL else unwritable(folder, error.strerror or "refused")
+            raise refused from None
 
 
 def full(place: Path | None) -> StorageError:

@@ -33,7 +33,7 @@ def examined(workspace: Workspace) -> list[Check]:
     """
     secrets = workspace.settings.home / "secrets.toml"
     signing_in = [_checked("Sign-in", lambda _: _sign_in(secrets), workspace)] if secrets.exists() else []
-    found = [_program(), _libraries(), *signing_in, *connections.checks(workspace), _disk(workspace)]
+    found = [_program(), _libraries(), *signing_in, *connections.checks(workspace), _checked("Disk", _disk, workspace)]
     if any(check.name == "Store" and check.status == "broken" for check in found):
         return found
     return [*found, *(_checked(name, look, workspace) for name, look in _OF_THE_STORE.items())]
@@ -90,6 +90,7 @@ def _installed(name: str) -> str | None:
 
 def _disk(workspace: Workspace) -> Check:
     home = workspace.settings.home
+    database.try_writing(home)
     free = shutil.disk_usage(home).free
     detail = f"{free / 2**30:,.1f} GB are free where {home} is"
     if free < LEAST_FREE:
