@@ -234,17 +234,25 @@ def outside(files: dict[str, bytes]) -> None:
     files[archive.LIST] = json.dumps(listed).encode()
 
 
-def with_trigger(files: dict[str, bytes]) -> None:
-    """A database that does something by itself when its jobs are settled."""
-    with closing(sqlite3.connect(":memory:")) as connection:
-        data = files["ragviz.db"]
-        connection.deserialize(data[:18] + b"\1\1" + data[20:])  # a file in memory has no write-ahead log
-        connection.execute("CREATE TRIGGER evil AFTER DELETE ON shards BEGIN DELETE FROM corpora; END")
-        connection.commit()
-        files["ragviz.db"] = connection.serialize()
-    listed = json.loads(files[archive.LIST])
-    listed["files"]["ragviz.db"] = [len(files["ragviz.db"]), hashlib.sha256(files["ragviz.db"]).hexdigest()]
-    files[archive.LIST] = json.dumps(listed).encode()
+def after(statement: str) -> Callable[[dict[str, bytes]], None]:
+    """A database that was changed, with the checksum that it has since."""
+
+    def change(files: dict[str, bytes]) -> None:
+        with closing(sqlite3.connect(":memory:")) as connection:
+            data = files["ragviz.db"]
+            connection.deserialize(data[:18] + b"\1\1" + data[20:])  # a file in memory has no write-ahead log
+            connection.execute(statement)
+            connection.commit()
+            files["ragviz.db"] = connection.serialize()
+        listed = json.loads(files[archive.LIST])
+        listed["files"]["ragviz.db"] = [len(files["ragviz.db"]), hashlib.sha256(files["ragviz.db"]).hexdigest()]
+        files[archive.LIST] = json.dumps(listed).encode()
+
+    return change
+
+
+WITH_TRIGGER = "CREATE TRIGGER evil AFTER DELETE ON shards BEGIN DELETE FROM corpora; END"
+"""It does something by itself when the jobs of a backup are settled."""
 
 
 @pytest.mark.parametrize(
@@ -262,7 +270,8 @@ def with_trigger(files: dict[str, bytes]) -> None:
         (with_list(version="9\x1b[2J\n", revision="99"), r"by ragviz 9\\x1b\[2J\\n, a newer"),
         (lambda files: files.update({"backup.json": b"[" * 100_000}), "backup.json cannot be read"),
         (lambda files: files.update({"backup.json": b" " * (archive.LIST_LIMIT + 1)}), "is longer than 64 MB"),
-        (with_trigger, "has a trigger, a view or a virtual table, 'evil'"),
+        (after("ALTER TABLE jobs DROP COLUMN pid"), "before the first release: it has no column pid in table jobs"),
+        (after(WITH_TRIGGER), "has a trigger, a view or a virtual table, 'evil'"),
     ],
 )
 def test_a_changed_backup_is_refused_and_nothing_is_written(change, sentence, tmp_path):

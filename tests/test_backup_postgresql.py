@@ -11,7 +11,7 @@ import psycopg
 import pytest
 import sqlalchemy as sa
 
-from ragviz.core.errors import ServiceError, UsageError
+from ragviz.core.errors import InputError, ServiceError, UsageError
 from ragviz.index import damage
 from ragviz.service import upkeep_verbs
 from ragviz.store import database
@@ -61,6 +61,10 @@ def test_a_backup_while_others_write_and_one_in_place_of_another(tmp_path, new_d
         if number == 0:
             with pytest.raises(UsageError, match=r"is not empty, and nothing was written: .* give --replace"):
                 upkeep_verbs.bring_back(other, tmp_path / "0.zip")
+            with pytest.raises(UsageError, match=r"is in use by 1 other connection, and nothing was replaced"):
+                upkeep_verbs.bring_back(other, tmp_path / "0.zip", replace=True)
+            assert [corpus.name for corpus in other.store.corpora.all()] == ["mine"]
+        other.store._engine.dispose()
         restored = upkeep_verbs.bring_back(other, tmp_path / f"{number}.zip", replace=True)
         assert [path.name for path in Path(restored.replaced).glob("*.dump")] == ["database.dump"]
         shutil.rmtree(restored.replaced)
@@ -69,8 +73,23 @@ def test_a_backup_while_others_write_and_one_in_place_of_another(tmp_path, new_d
         info = fresh.store.indexes.get("rebuilt")
         assert damage.damage(fresh, info) == ""
         assert fresh.store.payments.of(info.id).calls >= 1
+        fresh.store._engine.dispose()
     with pytest.raises(UsageError, match="holds a database of postgresql, and sqlite is configured"):
         upkeep_verbs.bring_back(opened(tmp_path / "third"), tmp_path / "0.zip")
+
+
+def test_a_backup_of_other_columns_is_refused_and_nothing_is_written(tmp_path, new_database):
+    workspace = opened(tmp_path / "home", new_database("earlier"))
+    workspace.store.corpora.add("notes")
+    with workspace.store._engine.begin() as connection:
+        connection.execute(sa.text("ALTER TABLE targets DROP COLUMN created"))
+    upkeep_verbs.back_up(workspace, tmp_path / "kept.zip")
+    other = opened(tmp_path / "other", new_database("later"))
+    other.store.corpora.all()
+    other.store._engine.dispose()
+    with pytest.raises(InputError, match="it has no column created in table targets: take another backup"):
+        upkeep_verbs.bring_back(other, tmp_path / "kept.zip")
+    assert other.store.corpora.all() == []
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,8 @@
 """Languages, words, sentences and key phrases against results worked out by hand, in English and Chinese."""
 
 import json
+import marshal
+import os
 import re
 import subprocess
 import sys
@@ -14,6 +16,7 @@ from hypothesis import strategies as st
 from ragviz.core.document import Span
 from ragviz.core.question import Question
 from ragviz.text import keyphrases, language, segmentation, words
+from tests.builders import ROOT
 
 OWN = Path(__file__).parent / "data"
 DATA = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
@@ -252,3 +255,12 @@ def test_spacy_is_loaded_without_torch_and_its_commands_which_others_may_import_
 def check_phrases(text, phrases):
     assert all(text[p.start : p.end] == p.text == p.text.strip() != "" for p in phrases)
     assert all(left.end <= right.start for left, right in pairwise(phrases))
+
+
+def test_jiebas_dictionary_is_read_from_no_cache_that_others_could_write(tmp_path):
+    (tmp_path / "jieba.cache").write_bytes(marshal.dumps(({"京市": 10**6, "南京市": 1}, 10**6)))
+    words = "import jieba; from ragviz.text import words; print(words.tokens('南京市的长江大桥', 'zh'))"
+    env = os.environ | {"TMPDIR": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", words], env=env, capture_output=True, check=True)
+    assert (done.stdout.decode().strip(), done.stderr) == ("['南京市', '的', '长江大桥']", b"")
+    assert [file.name for file in tmp_path.iterdir()] == ["jieba.cache"]

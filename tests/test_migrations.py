@@ -71,10 +71,17 @@ def test_a_migration_that_fails_leaves_nothing_behind(database_url, monkeypatch)
     assert sa.inspect(engine).get_table_names() == ["verdicts"]
 
 
-def test_a_database_of_an_unreleased_version_is_named(tmp_path):
-    url = store.sqlite_url(tmp_path / "old.db")
-    store.open_store(url)
-    with sa.create_engine(url).begin() as connection:
-        connection.execute(sa.text("DROP TABLE targets"))
-    with pytest.raises(UsageError, match="before the first release: it has no table targets"):
-        store.open_store(url)
+@pytest.mark.parametrize(
+    ("change", "part"),
+    [
+        ("DROP TABLE targets", "no table targets"),
+        ("ALTER TABLE runs DROP COLUMN note", "no column note in table runs"),
+        ("ALTER TABLE runs ADD COLUMN old TEXT", "a column old in table runs"),
+    ],
+)
+def test_a_database_of_an_unreleased_version_is_named(database_url, change, part):
+    engine = open_store(database_url)._engine
+    with engine.begin() as connection:
+        connection.execute(sa.text(change))
+    with pytest.raises(UsageError, match=f"before the first release: it has {part}\\. Move it away"):
+        open_store(database_url)

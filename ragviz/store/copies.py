@@ -66,6 +66,7 @@ class Snapshot:
             _run(
                 "pg_dump",
                 self.engine,
+                _address(self.engine),
                 f"--snapshot={self.exported}",
                 "--format=custom",
                 f"--exclude-schema={waking.SCHEMA}*",
@@ -159,7 +160,32 @@ def bring_back(engine: Engine, dump: Path) -> None:
         ServiceError: `pg_restore` is missing, too old, or failed.
 
     """
-    _run("pg_restore", engine, "--single-transaction", "--exit-on-error", "--clean", "--if-exists", str(dump))
+    options = ("--single-transaction", "--exit-on-error", "--clean", "--if-exists")
+    _run("pg_restore", engine, _address(engine), *options, str(dump))
+
+
+_TABLE = re.compile(r"^CREATE TABLE \w+\.(\w+) \($(.*?)^\);$", re.MULTILINE | re.DOTALL)
+_COLUMN = re.compile(r"^    (?!CONSTRAINT )\"?(\w+)", re.MULTILINE)
+
+
+def columns_of_dump(engine: Engine, dump: Path) -> dict[str, set[str]]:
+    """Return the columns of each table in an archive of `pg_dump`."""
+    script = _run("pg_restore", engine, "--schema-only", "--file=-", str(dump))
+    return {name: {*_COLUMN.findall(body)} for name, body in _TABLE.findall(script)}
+
+
+def columns_of(connection: Connection) -> dict[str, set[str]]:
+    """Return the columns of each table of a database."""
+    found = sa.inspect(connection).get_multi_columns()
+    return {name: {column["name"] for column in columns} for (_, name), columns in found.items()}
+
+
+def _address(engine: Engine) -> str:
+    """Return the option by which a program of PostgreSQL is given a database, without the password."""
+    query = {name: value for name, value in engine.url.query.items() if name != "password"}
+    url = engine.url
+    address = sa.URL.create("postgresql", url.username, None, url.host, url.port, url.database, query)
+    return f"--dbname={address.render_as_string(hide_password=False)}"
 
 
 Program = Literal["pg_dump", "pg_restore"]
@@ -184,16 +210,12 @@ def program_for(engine: Engine, program: Program) -> str:
     return path
 
 
-def _run(program: Program, engine: Engine, *arguments: str) -> None:
-    """Call a program of PostgreSQL on a database; the password is passed in its environment."""
+def _run(program: Program, engine: Engine, *arguments: str) -> str:
+    """Return what a program of PostgreSQL prints; the password of the database is passed in its environment."""
     path = program_for(engine, program)
-    query = dict(engine.url.query)
-    password = query.pop("password", engine.url.password)
-    url = engine.url
-    address = sa.URL.create("postgresql", url.username, None, url.host, url.port, url.database, query)
-    name = f"--dbname={address.render_as_string(hide_password=False)}"
+    password = engine.url.query.get("password", engine.url.password)
     done = subprocess.run(  # noqa: S603 - found on this machine's PATH
-        [path, name, "--no-owner", "--no-privileges", "--no-password", *arguments],
+        [path, "--no-owner", "--no-privileges", "--no-password", *arguments],
         env=os.environ | ({"PGPASSWORD": str(password)} if password else {}),
         stdin=subprocess.DEVNULL,
         capture_output=True,
@@ -203,6 +225,7 @@ def _run(program: Program, engine: Engine, *arguments: str) -> None:
     if done.returncode:
         reason = (done.stderr.strip() or f"exit status {done.returncode}").splitlines()[0].rstrip(".")
         raise ServiceError(f"The database {database.shown(engine)} refused {program}: {reason}.")
+    return done.stdout
 
 
 def is_empty(engine: Engine) -> bool:
@@ -211,7 +234,7 @@ def is_empty(engine: Engine) -> bool:
     with database.reading(engine) as connection:
         tables = sa.inspect(connection).get_table_names()
         made = [schema.metadata.tables[name] for name in names if name in tables]
-        return all(connection.execute(sa.select(table).limit(1)).first() is None for table in made)
+        return all(connection.execute(sa.select(1).select_from(table).limit(1)).first() is None for table in made)
 
 
 def settle_jobs(engine: Engine, home: Path) -> None:

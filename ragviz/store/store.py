@@ -9,7 +9,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from contextlib import AbstractContextManager, suppress
 from functools import partial
 from pathlib import Path
@@ -192,6 +192,16 @@ def refuse_foreign(engine: Engine) -> None:
         )
 
 
+def unreleased(columns: Mapping[str, Set[str]]) -> str:
+    """Return what is wrong with a database of this revision that has other `columns`, by table; "" when nothing is."""
+    for name, table in sorted(schema.metadata.tables.items()):
+        here = columns.get(name, set())
+        if others := sorted(here ^ {*table.c.keys()}):
+            part = f"column {others[0]} in table {name}" if here else f"table {name}"
+            return f"is of a version before the first release: it has {'a' if others[0] in here else 'no'} {part}"
+    return ""
+
+
 def upgrade(engine: Engine, home: Path | None = None) -> None:
     """Run the missing migrations in one transaction; a database that has them all is only read.
 
@@ -204,10 +214,10 @@ def upgrade(engine: Engine, home: Path | None = None) -> None:
     """
     with database.reading(engine) as connection:
         if _revision_of(connection) == REVISION:
-            if missing := sorted(schema.metadata.tables.keys() - {*sa.inspect(connection).get_table_names()}):
+            if reason := unreleased(copies.columns_of(connection)):
                 raise UsageError(
-                    f"The database {database.shown(engine)} is of a version before the first release: it has no table "
-                    f"{missing[0]}. Move it away, or set RAGVIZ_HOME to another folder."
+                    f"The database {database.shown(engine)} {reason}. Move it away, or set RAGVIZ_HOME to another "
+                    "folder."
                 )
             if connection.dialect.name != "postgresql" or not may_write(connection) or waking.exists(connection):
                 return

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sqlite3
 import time
+from collections.abc import Mapping, Set
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +17,8 @@ from ragviz.core.digests import new_id
 from ragviz.core.errors import InputError, StorageError, UsageError
 from ragviz.core.stopping import Progress
 from ragviz.store import copies, database, homes
-from ragviz.store.store import refuse_foreign
+from ragviz.store.database import Undone
+from ragviz.store.store import REVISION, refuse_foreign, unreleased
 from ragviz.text.untrusted import SHORT
 from ragviz.upkeep import archive
 from ragviz.upkeep.archive import Contents
@@ -68,12 +70,15 @@ def bring_back(workspace: Workspace, file: Path, progress: Progress, *, replace:
     staged = home / f"{homes.RESTORING}{new_id()}"
     staged.mkdir(mode=0o700)
     try:
+        if url is not None:
+            database.retried(lambda: _refuse_in_use(engine), IN_USE)
         archive.extract(file, contents, staged, progress)
         if url is None:
-            _prepare_file(staged / homes.FILE, home)
+            _prepare_file(staged / homes.FILE, home, contents)
             if there:
                 _clear(home / homes.FILE, aside if replacing else None)
         else:
+            _refuse_unreleased(contents, copies.columns_of_dump(engine, staged / archive.DATABASES[kind]))
             _bring_into_server(engine, home, staged, aside if replacing else None, progress)
         _move_in(home, staged, aside, replacing=replacing)
         missing = _missing_embedders(engine)
@@ -102,15 +107,37 @@ def _holds_anything(engine: Engine, aside: Path, *, replace: bool) -> bool:
     return True
 
 
+def _refuse_in_use(engine: Engine) -> None:
+    """Be `Undone` while others are connected to a server's database; without a user are the server's own."""
+    query = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    with database.reading(engine) as connection:
+        others = connection.exec_driver_sql(f"{query} AND usesysid IS NOT NULL").scalar_one()
+    if others:
+        raise Undone(
+            UsageError(
+                f"{database.shown(engine)} is in use by {others} other connection{'s' * (others != 1)}, and nothing "
+                "was replaced: end the dashboards, workers, jobs and commands that use it, then restore again."
+            )
+        )
+
+
 _FOREIGN = "SELECT name FROM sqlite_master WHERE type NOT IN ('table', 'index') OR sql LIKE 'CREATE VIRTUAL%'"
 """Query of what a database of ours never has, and what would run by itself when it is used."""
 
 
-def _prepare_file(file: Path, home: Path) -> None:
+def _refuse_unreleased(contents: Contents, columns: Mapping[str, Set[str]]) -> None:
+    reason = unreleased(columns) if contents.revision == REVISION else ""
+    if reason:
+        raise InputError(f"The database of the backup {reason}: take another backup. Nothing was written.")
+
+
+def _prepare_file(file: Path, home: Path, contents: Contents) -> None:
     """Make an extracted SQLite file that of the home."""
     engine = database.open_engine(database.file_url(file))
     with database.reading(engine) as connection:
         foreign = connection.exec_driver_sql(_FOREIGN).scalars().all()
+        if not foreign:
+            _refuse_unreleased(contents, copies.columns_of(connection))
     if not foreign:
         copies.settle_jobs(engine, home)
     engine.dispose()
