@@ -1,7 +1,5 @@
 import os
 import time
-from contextlib import suppress
-from pathlib import Path
 
 import pandas as pd
 import streamlit as st
@@ -23,17 +21,15 @@ typed = cache.typed_by(workspace.person)
 used_model = settings.model if settings.model_configured else ""
 
 
-def source_of(alias: str) -> str:
+def source_of(alias: str, is_secret: bool) -> str:
     if alias in typed:
         return "typed here"
-    if os.environ.get(alias):
-        return "environment"
-    if os.environ.get(f"{alias}_FILE"):
-        return "file"
-    with suppress(OSError):
-        lines = Path(".env").read_text(encoding="utf-8").splitlines()
-        if alias in {line.split("=")[0].strip().removeprefix("export ") for line in lines if "=" in line}:
-            return ".env file"
+    places = {"environment": os.environ, ".env file": config.variables_of(".env")}
+    for place, variables in places.items():
+        if variables.get(alias):
+            return place
+        if is_secret and variables.get(f"{alias}_FILE"):
+            return f"{alias}_FILE"
     return "default"
 
 
@@ -52,7 +48,8 @@ def values() -> pd.DataFrame:
     rows = []
     for name, field in config.Settings.model_fields.items():
         alias = str(field.alias)
-        rows.append((alias, shown(name, getattr(settings, name)), source_of(alias)))
+        value = getattr(settings, name)
+        rows.append((alias, shown(name, value), source_of(alias, hasattr(value, "get_secret_value"))))
     return pd.DataFrame(rows, columns=["Variable", "Value", "Source"])
 
 

@@ -113,10 +113,12 @@ def building(workspace, monkeypatch) -> Iterator[tuple[Job, ModelServer]]:
 CONFIG = IndexConfig("sentences", 12, embedder="openai:bags")
 
 
-def test_a_killed_build_is_resumed_and_embeds_only_the_rest(workspace, building):
+def test_a_killed_build_is_resumed_and_embeds_only_the_rest(workspace, building, caplog):
     job, server = building
     os.kill(job.pid, signal.SIGKILL)
     killed = wait(workspace, job, until=("interrupted",))
+    ended = f"Process {job.pid} ended with exit status -9: Build i"
+    wait_until(lambda: ("WARNING", ended) in [(each.levelname, each.getMessage()) for each in caplog.records])
     server.latency = 0.0
     assert workspace.store.indexes.get("i").status == "building"
     done = wait(workspace, queue.start(workspace, killed))
@@ -130,6 +132,8 @@ def test_a_cancelled_build_leaves_no_half_index_and_can_be_resumed(workspace, bu
     job, server = building
     queue.cancel(workspace, job)
     cancelled = wait(workspace, job, until=("cancelled",))
+    wait_until(lambda: not processes.is_alive(job.host, job.pid, job.pid_started))
+    assert workspace.log_of(job.id).read_text() == "", "who stops a job has no error to read"
     server.latency = 0.0
     info = workspace.store.indexes.get("i")
     assert (info.status, workspace.index(info).exists()) == ("failed", False)

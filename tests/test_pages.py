@@ -389,13 +389,18 @@ def test_what_if_measures_the_choices_of_the_address(home: Path) -> None:
     assert measured.items() <= tiles.items()
 
 
-def test_settings_never_show_a_key(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_never_show_a_key(home: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "password").write_text("sk-secret of elastic")
+    (tmp_path / ".env").write_text(f"ELASTICSEARCH_PASSWORD_FILE={tmp_path}/password\nRAGVIZ_JOBS=2\n")
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-secret-9876")
     page_cache._opened.clear()
     app = show("settings")
     table = next(d.value for d in app.dataframe if "Variable" in d.value)
-    row = table[table["Variable"] == "OPENAI_API_KEY"].iloc[0]
-    assert (row["Value"], row["Source"]) == ("••••9876", "environment")
+    rows = {variable: rest for variable, *rest in table.itertuples(index=False)}
+    assert rows["OPENAI_API_KEY"] == ["••••9876", "environment"]
+    assert rows["ELASTICSEARCH_PASSWORD"] == ["••••", "ELASTICSEARCH_PASSWORD_FILE"]
+    assert rows["RAGVIZ_JOBS"] == ["2", ".env file"]
     assert "sk-secret" not in words(app) + table.to_csv()
 
 

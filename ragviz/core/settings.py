@@ -26,7 +26,8 @@ def _login() -> str:
         return ""
 
 
-def _variables(file: str | None) -> dict[str, str]:
+def variables_of(file: str | None) -> dict[str, str]:
+    """Return the variables that an `.env` file sets to something; none when there is no such file."""
     if file is None or not Path(file).is_file():
         return {}
     from dotenv import dotenv_values
@@ -110,7 +111,7 @@ class Settings(BaseModel):
         """
         fields = type(self).model_fields
         given = {str(fields[name].alias) if name in fields else name: value for name, value in values.items()}
-        configured = _variables(_env_file) | {name: value for name, value in os.environ.items() if value}
+        configured = variables_of(_env_file) | {name: value for name, value in os.environ.items() if value}
         aliases = [str(field.alias) for field in fields.values()]
         secrets = [
             str(field.alias)

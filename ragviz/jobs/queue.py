@@ -219,7 +219,8 @@ def about(job: Job) -> dict[str, str]:
 def _follow(workspace: Workspace, process: subprocess.Popen[bytes], job: Job, starts_next: bool) -> None:
     """Wait for the end of a process, so that it leaves no zombie; start the next jobs where it does not itself."""
     status = process.wait()
-    _log.info("Process %d ended with exit status %d: %s", process.pid, status, job.title, extra=about(job))
+    level = logging.WARNING if status < 0 else logging.INFO  # killed by a signal, of which it says nothing itself
+    _log.log(level, "Process %d ended with exit status %d: %s", process.pid, status, job.title, extra=about(job))
     if starts_next:
         with suppress(RagvizError):  # whoever looks next starts them
             start_waiting(workspace)

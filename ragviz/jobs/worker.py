@@ -301,6 +301,8 @@ def main() -> None:
     try:
         workspace.person = Person(workspace.store.jobs.get(sys.argv[1]).person or workspace.person.name)
         _perform(workspace, sys.argv[1], None)
+    except Cancelled:
+        pass  # its end is recorded, and is no error
     except RagvizError as error:
         problem = logs.line(workspace.settings, str(error))
     except Exception as error:
