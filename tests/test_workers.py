@@ -15,11 +15,15 @@ import pytest
 import sqlalchemy as sa
 
 from ragviz.core.configuration import IndexConfig, RunConfig
+from ragviz.core.digests import new_id
 from ragviz.core.document import Corpus, Span
+from ragviz.core.experiment import Cell, Experiment, ExperimentRule
 from ragviz.core.job import Job, NewJob
 from ragviz.core.question import Question
 from ragviz.core.ranking import Ranking
 from ragviz.core.settings import Settings
+from ragviz.documents.corpora import add_file
+from ragviz.index.indexing import build_index
 from ragviz.jobs import queue, worker
 from ragviz.runs import shared_retrieval
 from ragviz.service import index_verbs, run_verbs, target_verbs
@@ -161,8 +165,17 @@ def test_what_needs_this_machine_is_left_to_no_worker(workspace, monkeypatch) ->
     workspace.typed = {"OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
     assert hosts("run", name="typed") != ""
     workspace.typed = {}
-    workspace.store.indexes.add(corpus.id, "here", IndexConfig(backend="local"))
-    assert hosts("run", name="s") != ""
+    config = IndexConfig(backend="local", embedder="", chunk_size=16, overlap=0)
+    cells = (Cell("cell", config, RunConfig("", "", "bm25")),)
+    asked, rule = workspace.store.sets.add(corpus.id, "asked"), ExperimentRule("recall@3", 0.1, "cell")
+    swept = Experiment(new_id(), corpus.id, "swept", asked.id, "", rule, cells, {}, 0.0)
+    workspace.store.experiments.add(swept)
+    assert hosts("sweep", experiment=swept.id) != ""
+    workspace.store.indexes.add(corpus.id, "here", config)
+    assert hosts("run", name="s") == "", "an index that was not built is nowhere"
+    add_file(workspace, corpus, "a.txt", b"The lamp was lit.")
+    build_index(workspace, corpus, "here", config)
+    assert hosts("run", name="t") != ""
 
 
 SENTENCES = {"chunker": "sentences", "chunk_size": 12, "embedder": "openai:bags", "backend": "local"}

@@ -126,13 +126,15 @@ def _here(workspace: Workspace) -> dict[str, Any]:
 
 
 def _can_be_done_elsewhere(workspace: Workspace, job: Job | NewJob) -> bool:
-    """Return whether a job needs nothing of this machine: no file, no local index."""
+    """Return whether a job needs nothing of this machine: no file, no local index that was built or that it builds."""
     store, settings = workspace.store, workspace.settings
     typed = workspace.typed or os.environ.get(TYPED)
     if typed or not (KINDS[job.kind].queue and store.is_shared and settings.elasticsearch_url):
         return False
     chosen = [job.arguments.get(name) or {} for name in ("config", "cut")]
-    backends = [info.config.backend for info in store.indexes.all(job.corpus_id)]
+    backends = [info.config.backend for info in store.indexes.all(job.corpus_id) if info.build]
+    if swept := store.experiments.find(made_by(job, "experiment")):
+        backends += [cell.index.backend for cell in swept.cells if not cell.run.system]
     return "local" not in (*backends, *(each.get("backend") for each in chosen))
 
 
@@ -382,7 +384,7 @@ def refreshed(job: Job) -> Job:
     return replace(job, status="interrupted", error=f"{why} Resume it: nothing is done twice.")
 
 
-def made_by(job: Job, noun: str) -> str:
+def made_by(job: Job | NewJob, noun: str) -> str:
     """Return the name or id of the index, run or experiment that a job makes, "" when it makes none."""
     return KINDS[job.kind].made(noun, job.arguments)
 
