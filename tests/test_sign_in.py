@@ -52,7 +52,7 @@ def dashboard(provider: Provider, tmp_path_factory: pytest.TempPathFactory) -> I
     folder = tmp_path_factory.mktemp("sign-in")
     (folder / "home").mkdir()
     (folder / "home" / "secrets.toml").write_text(provider.secrets(ACCESS))
-    with serving(folder, RAGVIZ_LOG="json") as started:
+    with serving(folder, RAGVIZ_LOG="json", STREAMLIT_SERVER_MAX_UPLOAD_SIZE="1") as started:
         yield started
 
 
@@ -187,6 +187,18 @@ def test_a_session_of_another_is_not_taken_over(dashboard, provider):
                 socket_of(dashboard, cookies(root), "x", session)
         with socket_of(dashboard, cookies(ed), "x", session):
             pass
+
+
+def test_nobody_keeps_more_than_ten_of_the_largest_files(dashboard, provider):
+    file = {"file": ("a.txt", b"x" * 600_000)}
+    with signed_in(dashboard, provider, email="ed@example.org") as ed, socket_of(dashboard, cookies(ed)) as page:
+        path = f"/_stcore/upload_file/{session_of(page)}"
+        ed.get("/_stcore/health")
+        ed.headers["X-Xsrftoken"] = ed.cookies["_streamlit_xsrf"]
+        answers = [ed.put(f"{path}/{number}", files=file).status_code for number in range(18)]
+        assert answers == [204] * 17 + [413], "ten files of 1 MiB, as the server is told here"
+        assert ed.delete(f"{path}/0").status_code == 204
+        assert ed.put(f"{path}/18", files=file).status_code == 204
 
 
 def test_nobody_opens_more_windows_than_a_person_has(dashboard, provider):

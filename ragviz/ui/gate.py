@@ -37,6 +37,8 @@ SIGNED_OUT = "signed-out"
 """Kind of the store's cache that holds the keys of the sign-ins that were ended."""
 MOST_WINDOWS = 64
 """Sockets that a person may have open: each keeps a session of some hundred kilobytes."""
+MOST_FILES = 10
+"""How many files of the largest size that may be uploaded a person may keep: Streamlit has them in memory."""
 _log = logging.getLogger("ragviz")
 _LOOKED_AT = 1.0
 """Seconds in which a sign-in is not looked up again among those that another process has ended."""
@@ -49,6 +51,7 @@ class Gate:
         self._app = app
         self._ended: dict[str, float] = {}  # key of a sign-in that was ended → now
         self._windows: Counter[str] = Counter()  # of each person, by name
+        self._uploading: Counter[str] = Counter()  # bytes of each person's uploads that are on their way
         self._seen: dict[str, float] = {}  # key of one that was not → when that was looked up
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -102,8 +105,27 @@ class Gate:
         elif scope["method"] not in ("GET", "HEAD", "OPTIONS") and not person.may("editor"):
             words = f"{person.name} is a viewer here, and sends nothing. Ask {allowed.ask}."
             await _refuse(scope, send, words, allowed, who)
+        elif scope["method"] == "PUT":
+            await self._upload(scope, receive, send, person.name)
         else:
             await self._app(scope, receive, send)
+
+    async def _upload(self, scope: Scope, receive: Receive, send: Send, name: str) -> None:
+        """Pass a person's upload on, unless it is too much beside what is kept, and on its way, of the same person."""
+        from streamlit import config
+
+        largest = int(config.get_option("server.maxUploadSize")) * 2**20
+        declared = dict(scope["headers"]).get(b"content-length", b"")
+        size = int(declared) if declared.isdigit() else largest
+        if size + self._uploading[name] + _kept_of(name) > MOST_FILES * largest:
+            _log.warning("Refused: an upload of %d bytes is too much", size, extra={"person": name})
+            await _answer(scope, send, 413, "Too many files are open: close pages with uploads, then try again.")
+            return
+        self._uploading[name] += size
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            self._uploading[name] -= size
 
     async def _socket(self, scope: Scope, receive: Receive, send: Send, allowed: Access, who: SignedIn | None) -> None:
         """Serve a socket as long as the sign-in holds: a message that comes after its end is not read."""
@@ -186,6 +208,17 @@ def _names_session_of_another(scope: Scope, person: Person | None) -> bool:
         path = scope["path"].removeprefix(_base())
         session = path.split("/")[3] if path.startswith("/_stcore/upload_file/") else ""
     return person is not None and sessions.get(session, person.name) != person.name
+
+
+def _kept_of(name: str) -> int:
+    """Return the bytes of the files that Streamlit keeps for the sessions of a person."""
+    from streamlit.runtime import Runtime
+    from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
+
+    manager = Runtime.instance().uploaded_file_mgr
+    assert isinstance(manager, MemoryUploadedFileManager)
+    kept = [files for session, files in manager.file_storage.copy().items() if sessions.get(session) == name]
+    return sum(len(file.data) for files in kept for file in files.copy().values())
 
 
 def _signed_out() -> Any:
