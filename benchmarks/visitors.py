@@ -3,7 +3,8 @@
 The runs are those of `large_run.py`. A first browser visits Results; then `--visitors` others open it at once, each
 with cookies and a session of its own, as people do: what the server's processes grow by for each, its processor time
 for all of them, and the seconds of a clock until the last has its bar of outcomes and its table of questions: the
-browsers draw on the same cores. Prints rows for `make bench`.
+browsers draw on the same cores, so that as many open a page of Streamlit that holds one table as well. Prints rows for
+`make bench`.
 """
 
 from __future__ import annotations
@@ -25,6 +26,10 @@ def resident(process: psutil.Process) -> float:
     return float(sum(each.memory_info().rss for each in (process, *process.children(recursive=True)))) / 2**20
 
 
+PLAIN = "import streamlit as st\nst.dataframe({'number': range(100)})\n"
+TABLE = '[data-testid="stDataFrame"]'
+
+
 def main() -> None:
     """Measure, and print the rows."""
     from playwright.sync_api import Browser, Page, sync_playwright
@@ -35,15 +40,17 @@ def main() -> None:
     parser.add_argument("--home", type=Path, help="a folder for the runs, which stay in it")
     arguments = parser.parse_args()
 
-    def opened(browser: Browser, url: str) -> Page:
-        page = browser.new_context(viewport={"width": 1440, "height": 900}).new_page()
-        page.set_default_timeout(120_000)
-        page.goto(url, wait_until="commit")
-        return page
-
-    def seen(page: Page) -> None:
-        page.wait_for_selector(".rv-shares", state="attached")
-        page.wait_for_selector('[data-testid="stDataFrame"]', state="attached")
+    def waited(browser: Browser, url: str, visitors: int, *drawn: str) -> float:
+        """Open a page in browsers at once; return the seconds until the last has what is to be drawn."""
+        began, pages = time.perf_counter(), list[Page]()
+        for _ in range(visitors):
+            pages.append(browser.new_context(viewport={"width": 1440, "height": 900}).new_page())
+            pages[-1].set_default_timeout(120_000)
+            pages[-1].goto(url, wait_until="commit")
+        for page in pages:
+            for selector in drawn:
+                page.wait_for_selector(selector, state="attached")
+        return time.perf_counter() - began
 
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         home = (arguments.home or Path(folder)).resolve() / str(arguments.questions)
@@ -51,19 +58,21 @@ def main() -> None:
         large_run.opened(home, arguments.questions, RUNS)
         found = next(filter(None, map(shutil.which, filter(None, CHROMIUM))), None)
         browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox", "--disable-gpu"])
+        plain = home / "plain.py"
+        plain.write_text(PLAIN)
+        with serving(home, plain) as address:
+            waited(browser, address, 1, TABLE)
+            theirs = waited(browser, address, arguments.visitors, TABLE)
+        browser.close()
+        browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox", "--disable-gpu"])
         with serving(home) as address:
             server = next(
                 each for each in psutil.Process().children(recursive=True) if "streamlit" in " ".join(each.cmdline())
             )
             url = f"{address}/results?corpus=large&run={RUNS[0]}"
-            began = time.perf_counter()
-            seen(opened(browser, url))
-            first, before, used = time.perf_counter() - began, resident(server), sum(server.cpu_times()[:2])
-            began = time.perf_counter()
-            pages = [opened(browser, url) for _ in range(arguments.visitors)]
-            for page in pages:
-                seen(page)
-            waited = time.perf_counter() - began
+            first = waited(browser, url, 1, ".rv-shares", TABLE)
+            before, used = resident(server), sum(server.cpu_times()[:2])
+            last = waited(browser, url, arguments.visitors, ".rv-shares", TABLE)
             time.sleep(2)
             used = sum(server.cpu_times()[:2]) - used
             each = (resident(server) - before) / arguments.visitors
@@ -71,9 +80,9 @@ def main() -> None:
     of = f"{arguments.visitors} browsers on one run of {arguments.questions:,} questions"
     rows.row(f"{of}: memory of the server for each (it has {before:,.0f})", each, None, "MB", 50.0)
     rows.row(f"{of}: processor time of the server for all, which the last waits for at most", used, None, "s", 5.0)
-    rows.row(
-        f"{of}: until the last is drawn on these cores (the first by itself: {first:.1f} s)", waited, None, "s", 5.0
-    )
+    what = f"{of}: until the last is drawn on these cores"
+    rows.row(f"{what} (the first by itself: {first:.1f} s)", last, None, "s", 5.0)
+    rows.row(f"{what} ÷ a page of Streamlit with one table", last, theirs, "s", 2.0)
 
 
 if __name__ == "__main__":
