@@ -6,6 +6,7 @@ from pathlib import Path
 import streamlit as st
 
 from ragviz import connections, sample
+from ragviz.analysis import outcomes
 from ragviz.core.configuration import Run
 from ragviz.core.document import Corpus
 from ragviz.jobs import queue
@@ -18,6 +19,7 @@ from ragviz.ui import (
     frame,
     job_panel,
     presentation,
+    run_rankings,
     run_scores,
     run_table,
     wording,
@@ -34,6 +36,7 @@ ABOUT = (
     "answered it."
 )
 PICTURE = Path(__file__).parent.parent / "assets" / "lost.svg"
+ORANGE = "#D55E00"
 DOORS = (
     (
         "I have a running system",
@@ -59,11 +62,23 @@ DOORS = (
 
 
 def picture() -> None:
-    drawing = PICTURE.read_text(encoding="utf-8")
-    described = html.escape(drawing.partition("<title>")[2].partition("</title>")[0], quote=True)
-    encoded = base64.b64encode(drawing.encode()).decode()
-    style = "max-width: 60rem; width: 100%; background: #fff; border-radius: .5rem"
-    st.html(f'<img src="data:image/svg+xml;base64,{encoded}" alt="{described}" style="{style}">')
+    """Draw where questions are lost, with its title as alternative text.
+
+    The orange arrows are a picture; all else is a mask over the colour of the text, so that it follows the theme, of
+    which the server may not know at the first visit.
+    """
+    lines = PICTURE.read_text(encoding="utf-8").splitlines()
+    arrows, ink = ([line for line in lines if (ORANGE in line) is kept or "svg" in line] for kept in (True, False))
+    described = html.escape("".join(lines).partition("<title>")[2].partition("</title>")[0], quote=True)
+    st.html(
+        f'<div role="img" aria-label="{described}" style="max-width: 60rem; background: {_url(arrows)} 0 / 100%">'
+        f'<div style="aspect-ratio: 870 / 160; background: currentColor; mask: {_url(ink)} 0 / 100%"></div></div>'
+    )
+
+
+def _url(drawing: list[str]) -> str:
+    encoded = base64.b64encode("".join(drawing).encode()).decode()
+    return f"url(data:image/svg+xml;base64,{encoded})"
 
 
 def sample_button(label: str, *, primary: bool = False) -> None:
@@ -128,9 +143,12 @@ def what_next(corpus: Corpus, done: list[Run]) -> None:
             st.html(f'<p class="rv-verdict">{html.escape(cache.outcome(tried).sentence)}</p>')
     else:
         with notices.errors_shown():
-            run_scores.verdict_line(
-                done[0], cache.summary(done[0], done[0].config.k), cache.overview(done[0]).judgement
-            )
+            newest, k = done[0], done[0].config.k
+            summary = cache.summary(newest, k)
+            run_scores.verdict_line(newest, summary, cache.overview(newest).judgement)
+            if (counted := outcomes.count(summary.ranks, k)).total:
+                run_rankings.outcome_bar(counted, k, summary.depth)
+                st.caption(plain(outcomes.sum_words(counted, k, summary.depth)))
     page, verb, place = "run", "Run another configuration", {}
     if tried is not None:
         page, verb, place = "experiment", f"Experiment {tried.name}", {"experiment": tried.name}
