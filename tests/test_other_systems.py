@@ -65,7 +65,7 @@ def told(workspace, run):
     kinds = {question.id: question.kind for question in workspace.store.rankings.questions(run.id)}
     lost = judgements.losses_at(run, judgement.causes, kinds, (), summary.k)
     steps = judgements.lost_steps(run, judgement.causes, (), summary.k)
-    sentence = run_verdict.verdict(judgements.measured(run, summary, judgement, lost), run.config).sentence
+    sentence = run_verdict.verdict(judgements.measured(run, summary, judgement, lost), run.config)
     return judgement, {step.title: step.count for step in steps[1:]}, sentence
 
 
