@@ -28,6 +28,7 @@ from ragviz.jobs import queue, worker
 from ragviz.runs import shared_retrieval
 from ragviz.service import index_verbs, run_verbs, target_verbs
 from ragviz.store import waking
+from ragviz.upkeep import doctor
 from ragviz.workspace import Workspace
 from tests.builders import added, wait_until
 from tests.conftest import POSTGRESQL, CommandResult, emptied
@@ -91,8 +92,14 @@ def test_a_worker_elsewhere_does_what_the_dashboard_leaves_to_it(workspace, star
         job, _ = queue.submit_once(workspace, recording(workspace, server, "live"))
         assert (job.status, job.host, queue.places(workspace)) == ("queued", "", {job.id: 1})
         assert "run" in announced(workspace)
+        long_ago = f"UPDATE {waking.schema_name()}.procrastinate_workers SET last_heartbeat = now() - interval '61 s'"
+        with sa.create_engine(os.environ["RAGVIZ_DATABASE_URL"]).begin() as connection:
+            connection.exec_driver_sql(long_ago)  # of workers of other tests, which were killed
+        assert queue.note(workspace, job) == queue.NO_WORKER
+        assert doctor._jobs(workspace).detail == f"1 wait. {queue.NO_WORKER}"
         start_worker("embeds", "--queues", "embed")
         start_worker("runs", "--queues", "run", "--concurrency", "1")
+        wait_until(lambda: not workspace.store.lacks_workers())
         done = ended(workspace, job)
         assert (done.status, Path(done.home).name) == ("done", "runs"), done.error
         assert len(answers(workspace, "live")) == 20

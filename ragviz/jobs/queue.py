@@ -41,6 +41,7 @@ SILENCE = 60.0
 """Seconds without a heartbeat after which a job on another machine counts as interrupted."""
 TURN = 0.5
 """Seconds between two checks whether the turn of a waiting job has come."""
+NO_WORKER = "No worker has been seen for a minute: start one with `ragviz worker`."
 _log = logging.getLogger("ragviz")
 
 
@@ -398,6 +399,17 @@ def place_words(place: int) -> str:
     return f"Waiting: place {place:,} in the queue"
 
 
+def waits_for(workspace: Workspace, job: Job) -> str:
+    """Return as a sentence what a job waits for beside its turn, "" for nothing."""
+    if job.status != "queued":
+        return ""
+    if job.host:
+        elsewhere = job.pid is None and job.host != socket.gethostname()
+        return f"It needs files of {job.host}, and waits for that machine." if elsewhere else ""
+    is_left = _queue_of(job) not in workspace.settings.queues.split(",")
+    return NO_WORKER if is_left and workspace.store.lacks_workers() else ""
+
+
 def progress_words(job: Job, place: int | None = None) -> str:
     """Return how far a job is: its `place` while it waits, its stage until it is known what there is to do.
 
@@ -418,6 +430,8 @@ def note(workspace: Workspace, job: Job) -> str:
         return job.message
     if job.status == "cancelled":
         return kept(job)
+    if why := waits_for(workspace, job):
+        return why
     log = log_to_read(workspace, job)
     return f"{job.error} Log: {log}" if log else job.error
 

@@ -128,6 +128,14 @@ class Store:
         return Store(database.read_only(self._engine))
 
     @repeated
+    def lacks_workers(self) -> bool:
+        """Return whether no worker was heard of within the minute; False where a person or role may only read."""
+        if not self.is_shared or self.is_read_only:
+            return False
+        with database.reading(self._engine) as connection:
+            return not waking.was_worker_seen(connection)
+
+    @repeated
     def touch(self, owner_id: str) -> None:
         """Count a change that was made elsewhere (in the cache, in a file) like one of the store's own."""
         with self._transactions.changing(owner_id, *TABLES):

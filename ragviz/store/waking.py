@@ -24,6 +24,13 @@ def exists(connection: Connection) -> bool:
     return connection.execute(table).scalar() is not None
 
 
+def was_worker_seen(connection: Connection) -> bool:
+    """Return whether a worker was heard of within the minute: each writes every ten seconds."""
+    workers = f"{schema_name()}.procrastinate_workers"
+    newest = sa.text(f"SELECT max(last_heartbeat) > now() - interval '1 minute' FROM {workers}")  # noqa: S608 - our name
+    return bool(connection.execute(newest).scalar())
+
+
 def create(connection: Connection) -> None:
     """Create the schema and its tables, in the transaction of the connection."""
     tables = (resources.files("procrastinate.sql") / "schema.sql").read_text(encoding="utf-8")

@@ -193,6 +193,8 @@ def _draw(job: Job, place: int | None = None) -> None:
         st.markdown(f"**{plain(job.title)}**{where}{by(job)}")
         share, words = _job_words(job, _pace(job), place)
         st.progress(share, text=words)
+        if why := queue.waits_for(cache.workspace(), job):
+            st.caption(plain(why))
         verb = "Cancelling…" if job.cancel else "Pause" if KINDS[job.kind].pauses else "Cancel"
         off = job.cancel or _off(job)
         if st.button(verb, key=f"cancel-{job.id}", disabled=off, type="tertiary"):
