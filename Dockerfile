@@ -5,6 +5,8 @@
 ARG PYTHON_IMAGE=python:3.12-slim
 FROM ${PYTHON_IMAGE}
 
+# pg_dump and pg_restore, for backups: Debian's version 17, as compose.yaml's server.
+RUN apt-get update && apt-get install --yes --no-install-recommends postgresql-client && rm -rf /var/lib/apt/lists/*
 RUN useradd --uid 1000 --create-home ragviz && install --directory --owner ragviz /data
 WORKDIR /ragviz
 ARG TORCH_INDEX=

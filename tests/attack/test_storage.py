@@ -225,9 +225,11 @@ def running() -> Iterator[Server]:
         pytest.skip("no PostgreSQL to start and stop")
     server = Server()
     server.start()
-    yield server
-    server.stop("immediate")
-    shutil.rmtree(server.place, ignore_errors=True)
+    try:
+        yield server
+    finally:
+        server.stop("immediate")
+        shutil.rmtree(server.place, ignore_errors=True)
 
 
 @pytest.fixture(scope="module")
