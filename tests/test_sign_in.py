@@ -23,8 +23,11 @@ from streamlit.web.server.starlette.starlette_app_utils import create_signed_val
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
+from ragviz.core.endpoint_choices import Endpoint
 from ragviz.core.errors import UsageError
+from ragviz.core.question import Question
 from ragviz.core.sign_in import read
+from ragviz.targets import endpoint
 from ragviz.ui import gate
 from tests.oidc_provider import Provider
 from tests.test_browser import Server, browser, free_port, serving
@@ -325,6 +328,9 @@ def test_a_name_is_believed_of_a_listed_proxy_alone(proxies, tmp_path):
         if trusted:
             with socket_of(dashboard, named):
                 pass
+            address = f"{dashboard.url}/home?q={{{{question}}}}"
+            forged = endpoint.test(Endpoint("t", address, "GET", named), Question("q", "Who?", "", (), ""))
+            assert "answered HTTP 403" in forged.item.error, "its target is no person, though it is on this machine"
         else:
             with pytest.raises(InvalidStatus, match="403"):
                 socket_of(dashboard, claimed)
@@ -372,7 +378,8 @@ def test_without_a_sign_in_another_address_is_served_only_when_told_twice(tmp_pa
     env |= {"RAGVIZ_HOME": str(tmp_path), "PYTHONPATH": str(Path(__file__).resolve().parent.parent)}
     refused = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
     assert refused.returncode != 0
-    assert "The dashboard has no sign-in, and all who reach 0.0.0.0 could use it" in refused.stdout + refused.stderr
+    assert "The dashboard has no sign-in, and all who reach 0.0.0.0 could use it" in " ".join(refused.stderr.split())
+    assert refused.stdout == "", "Streamlit was not started"
     with serving(tmp_path, STREAMLIT_SERVER_ADDRESS="0.0.0.0", RAGVIZ_NO_SIGN_IN="yes") as told_twice:
         assert httpx.get(told_twice.url).status_code == 200
 

@@ -1,5 +1,7 @@
 """The store: records come back whole, names are unique, deletions take what depends on them."""
 
+import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -15,7 +17,7 @@ from ragviz.core.ranking import Ranking, Retrieved
 from ragviz.core.recording import Recording
 from ragviz.core.score import Score
 from ragviz.core.verdict import EvaluatedAnswer
-from ragviz.store import schema, stored_runs
+from ragviz.store import database, schema, stored_runs
 from ragviz.store.store import Store, open_store
 from tests.builders import document
 
@@ -185,6 +187,17 @@ def test_prices_are_in_the_database_and_two_who_change_them_keep_both_changes(st
         store.prices.put({"c": (float("nan"), 1.0)})
     store.prices.put({})
     assert other.all() == {}
+
+
+def test_two_who_add_a_price_at_once_are_no_error(store, database_url):
+    with ThreadPoolExecutor() as threads:
+        with database.writing(open_store(database_url)._engine) as first:
+            first.execute(schema.prices.insert(), {"model": "b", "input": 3.0, "output": 4.0})
+            second = threads.submit(store.prices.put, {"b": (5.0, 6.0)})
+            time.sleep(0.5)  # until it waits for the first
+            assert not second.done()
+        second.result(timeout=30)
+    assert store.prices.all() == {"b": (5.0, 6.0)}
 
 
 @pytest.fixture

@@ -10,6 +10,8 @@ from ragviz.core.fields import choice
 
 EXPRESSION = 1_000
 """Characters of a JMESPath expression at most."""
+MARK = "X-Ragviz-Target"
+"""Header of what is sent to a running system: no dashboard takes it for a person's, whatever else is sent with it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -185,10 +185,10 @@ class StoredPrices(Repository):
         with self._transactions.writing() as connection:
             now = {row.model: (row.input, row.output) for row in connection.execute(sa.select(table))}
             merged = prices if before is None else merged_prices(before, prices, now)
-            connection.execute(table.delete())
-            if merged:
-                rows = [{"model": name, "input": pair[0], "output": pair[1]} for name, pair in merged.items()]
-                connection.execute(table.insert(), rows)
+            connection.execute(table.delete().where(table.c.model.in_(now.keys() - merged.keys())))
+            changed = {name: pair for name, pair in merged.items() if now.get(name) != pair}
+            rows = [{"model": name, "input": pair[0], "output": pair[1]} for name, pair in changed.items()]
+            upsert(connection, table, rows)
 
 
 HISTORY = 600.0

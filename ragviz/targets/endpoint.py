@@ -19,7 +19,7 @@ from urllib.parse import quote, urlsplit
 import jmespath
 
 from ragviz.core import addresses, certificates
-from ragviz.core.endpoint_choices import Endpoint
+from ragviz.core.endpoint_choices import MARK, Endpoint
 from ragviz.core.errors import UsageError
 from ragviz.core.fields import fields_of
 from ragviz.core.question import Question
@@ -322,6 +322,7 @@ class Asker:
         """Make one call; return the text of the reply, without the secrets that the server may echo."""
         endpoint, ends = self.endpoint, time.monotonic() + self.endpoint.timeout
         headers = {"Accept": "application/json, text/event-stream, application/x-ndjson", "Accept-Encoding": "identity"}
+        headers[MARK] = "yes"
         body = None
         if endpoint.method != "GET":
             headers["Content-Type"] = "application/json"

@@ -19,6 +19,7 @@ from collections.abc import Awaitable, Callable
 from http.cookies import CookieError, SimpleCookie
 from typing import TYPE_CHECKING, Any
 
+from ragviz.core.endpoint_choices import MARK
 from ragviz.core.errors import RagvizError
 from ragviz.core.person import Person
 from ragviz.core.sign_in import Access, is_verified
@@ -160,8 +161,10 @@ class Gate:
             self._windows[name] -= 1
 
     def _who(self, scope: Scope, allowed: Access) -> SignedIn | str | None:
-        """Return who sent a request, None when it does not say; or why it is refused: a header from no proxy."""
+        """Return who sent a request, None when it does not say; or why it is refused: no person's, or no proxy's."""
         headers = {name.lower(): value.decode("latin-1") for name, value in scope["headers"]}
+        if MARK.lower().encode() in headers:
+            return "A target is asked here: a dashboard answers people alone."
         header = allowed.header.lower().encode()
         if header and sum(name.lower() == header for name, _ in scope["headers"]) > 1:
             return f"The header {allowed.header} may be in a request once."

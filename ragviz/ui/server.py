@@ -102,24 +102,25 @@ class Guard:
 def begin() -> None:
     """Check, before anything is served, that it is served to those it may be served to; exit with a sentence if not.
 
-    Without a sign-in, others are served only where both the address to listen on and `NO_SIGN_IN` say so.
+    Without a sign-in, others are served only where both the address to listen on and `NO_SIGN_IN` say so. Its address
+    is printed.
     """
     from streamlit import config
+    from streamlit.web.server.server_util import get_url
 
     try:
         allowed = sign_ins.access()
     except UsageError as error:
         sys.exit(str(error))
-    if allowed is not None:
-        if allowed.header and os.environ.get(FORWARDED) != "none":  # else whoever is on this machine is any proxy
-            sys.exit(f"A proxy's header is believed by its address: set {FORWARDED}=none, or start with `ragviz app`.")
-        return
+    if allowed and allowed.header and os.environ.get(FORWARDED) != "none":  # else all of this machine are any proxy
+        sys.exit(f"A proxy's header is believed by its address: set {FORWARDED}=none, or start with `ragviz app`.")
     address = config.get_option("server.address")
-    if address not in LOCAL_HOSTS and os.environ.get(NO_SIGN_IN) != "yes":
+    if allowed is None and address not in LOCAL_HOSTS and os.environ.get(NO_SIGN_IN) != "yes":
         sys.exit(
             f"The dashboard has no sign-in, and all who reach {address or 'this machine'} could use it: configure one "
             f"(docs/operate.md), listen on 127.0.0.1, or set {NO_SIGN_IN}=yes as well to serve it to everybody."
         )
+    print(f"\n  The dashboard is at {get_url(address or 'localhost')}\n", flush=True)  # noqa: T201 - for who started it
 
 
 def allowed_hosts() -> list[str]:
