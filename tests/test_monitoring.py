@@ -13,6 +13,7 @@ import urllib.error
 import urllib.request
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import SecretStr
@@ -89,11 +90,19 @@ def test_what_a_person_does_is_logged(workspace: Workspace, caplog: pytest.LogCa
     assert ("Submitted: Add files", "Ann") in said
 
 
+def logged(workspace: Workspace, job_id: str, last: str) -> list[dict[str, Any]]:
+    """The lines of a job's log, once one of them holds `last`: a process writes it after the row says that it ended."""
+    until = time.monotonic() + 10
+    while last not in (text := workspace.log_of(job_id).read_text(encoding="utf-8")) and time.monotonic() < until:
+        time.sleep(0.05)
+    return [json.loads(each) for each in text.splitlines()]
+
+
 def test_the_process_of_a_job_logs_its_beginning_and_end(workspace: Workspace, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("RAGVIZ_LOG", "json")
     workspace.person = replace(workspace.person, name="Ann")
     job = wait(workspace, submit_files(workspace, [("a.txt", b"The pump was replaced.")]))
-    lines = [json.loads(each) for each in workspace.log_of(job.id).read_text(encoding="utf-8").splitlines()]
+    lines = logged(workspace, job.id, "Done")
     assert [(each["person"], each["job"], each["message"]) for each in lines] == [
         ("Ann", job.id, "Started: Add files"),
         ("Ann", job.id, "Done: Add files"),
