@@ -51,7 +51,7 @@ def work(workspace: Workspace, queues: Sequence[str], concurrency: int | None) -
         os.environ["RAGVIZ_JOBS"] = str(concurrency)
     workspace = open_workspace(workspace.settings.home)
     logs.configure(workspace.settings)
-    for name in ("procrastinate", "psycopg.pool"):  # they repeat with tracebacks what is told here in a line
+    for name in ("procrastinate", "psycopg"):  # they repeat with tracebacks what is told here in a line
         logging.getLogger(name).setLevel(logging.CRITICAL)
     _log.info("A worker takes jobs of %s", workspace.settings.queues)
     asyncio.run(_Serving(workspace).until_stopped())
