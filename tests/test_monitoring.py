@@ -112,7 +112,7 @@ def test_the_process_of_a_job_logs_its_beginning_and_end(workspace: Workspace, m
 def test_a_defect_is_a_line_of_the_log_of_a_job_too(workspace: Workspace, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("RAGVIZ_LOG", "json")
     job = wait(workspace, queue.submit_once(workspace, NewJob("index", "Build i", "c", {}))[0])
-    lines = [json.loads(each) for each in workspace.log_of(job.id).read_text(encoding="utf-8").splitlines()]
+    lines = logged(workspace, job.id, "Failed")
     assert {each["job"] for each in lines} == {job.id}
     assert [each["error"].splitlines()[-1] for each in lines if "error" in each] == ["KeyError: 'corpus'"] * 2
 
