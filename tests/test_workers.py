@@ -151,7 +151,7 @@ def test_a_worker_goes_on_when_its_database_is_back(workspace, start_worker, tmp
             accept(True)
         after, _ = queue.submit_once(workspace, recording(workspace, asked, "after"))
         assert ended(workspace, after).status == "done"
-        wait_until(lambda: "is back" in log.read_text())
+        wait_until(lambda: "is back: this worker takes jobs" in log.read_text())
     process.terminate()
     assert process.wait(20) == 0
     warned = [line["message"] for line in map(json.loads, log.read_text().splitlines()) if line["level"] != "INFO"]
