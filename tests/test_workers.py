@@ -95,7 +95,7 @@ def test_a_worker_elsewhere_does_what_the_dashboard_leaves_to_it(workspace, star
         long_ago = f"UPDATE {waking.schema_name()}.procrastinate_workers SET last_heartbeat = now() - interval '61 s'"
         with sa.create_engine(os.environ["RAGVIZ_DATABASE_URL"]).begin() as connection:
             connection.exec_driver_sql(long_ago)  # of workers of other tests, which were killed
-        assert queue.note(workspace, job) == queue.NO_WORKER
+        assert queue.note(workspace, job, queue.without_worker(workspace, [job])) == queue.NO_WORKER
         assert doctor._jobs(workspace).detail == f"1 wait. {queue.NO_WORKER}"
         start_worker("embeds", "--queues", "embed")
         start_worker("runs", "--queues", "run", "--concurrency", "1")

@@ -142,9 +142,12 @@ def list_jobs(
             job_verbs.perform_again(workspace, resume, watch)
     queue.start_waiting(workspace)
     places = queue.places(workspace)
+    jobs = queue.listed(workspace)
+    unserved = queue.without_worker(workspace, jobs)
     records = [
-        asdict(job) | {"progress": queue.progress_words(job, places.get(job.id)), "note": queue.note(workspace, job)}
-        for job in queue.listed(workspace)
+        asdict(job)
+        | {"progress": queue.progress_words(job, places.get(job.id)), "note": queue.note(workspace, job, unserved)}
+        for job in jobs
     ]
     columns = {"job": "id", "status": "status", "person": "person", "machine": "host", "what": "title"}
     console.show_records(records, as_json, columns | {"progress": "progress", "note": "note"})

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -399,15 +399,19 @@ def place_words(place: int) -> str:
     return f"Waiting: place {place:,} in the queue"
 
 
-def waits_for(workspace: Workspace, job: Job) -> str:
-    """Return as a sentence what a job waits for beside its turn, "" for nothing."""
-    if job.status != "queued":
-        return ""
-    if job.host:
-        elsewhere = job.pid is None and job.host != socket.gethostname()
-        return f"It needs files of {job.host}, and waits for that machine." if elsewhere else ""
-    is_left = _queue_of(job) not in workspace.settings.queues.split(",")
-    return NO_WORKER if is_left and workspace.store.lacks_workers() else ""
+def without_worker(workspace: Workspace, jobs: Iterable[Job]) -> frozenset[str]:
+    """Return the ids of the waiting jobs that are left to workers, where no worker was seen; by one query at most."""
+    own = workspace.settings.queues.split(",")
+    left = {job.id for job in jobs if job.status == "queued" and not job.host and _queue_of(job) not in own}
+    return frozenset(left if left and workspace.store.lacks_workers() else ())
+
+
+def waits_for(job: Job, unserved: Collection[str]) -> str:
+    """Return as a sentence what a job waits for beside its turn, "" for nothing; `unserved` as `without_worker`."""
+    if job.id in unserved:
+        return NO_WORKER
+    elsewhere = job.status == "queued" and job.pid is None and job.host not in ("", socket.gethostname())
+    return f"It needs files of {job.host}, and waits for that machine." if elsewhere else ""
 
 
 def progress_words(job: Job, place: int | None = None) -> str:
@@ -424,13 +428,16 @@ def progress_words(job: Job, place: int | None = None) -> str:
     return f"{job.done:,} of {job.total:,} {job.unit}"
 
 
-def note(workspace: Workspace, job: Job) -> str:
-    """Return what a person should know of a job beside its progress: its stage, what is kept of it, why it failed."""
+def note(workspace: Workspace, job: Job, unserved: Collection[str]) -> str:
+    """Return what to know of a job beside its progress: its stage, what it waits for, what is kept, why it failed.
+
+    `unserved` are the ids of jobs `without_worker`.
+    """
     if job.status == "running" and job.total is not None:
         return job.message
     if job.status == "cancelled":
         return kept(job)
-    if why := waits_for(workspace, job):
+    if why := waits_for(job, unserved):
         return why
     log = log_to_read(workspace, job)
     return f"{job.error} Log: {log}" if log else job.error
@@ -446,7 +453,7 @@ def log_to_read(workspace: Workspace, job: Job) -> Path | None:
 def kept(job: Job) -> str:
     """Say what is left of a job that was cancelled or interrupted, as a sentence.
 
-    >>> from ragviz.core.job import ANYWHERE, Job, NewJob
+    >>> from ragviz.core.job import Job
     >>> run = Job("", "run", "Run r", "", {}, "cancelled", 34, 90, "questions", "", 0, 0, 0, 0, "", 0, 0, True, {}, "")
     >>> kept(run)
     '34 of 90 questions are retrieved and kept.'

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, Literal
 
 import streamlit as st
@@ -167,13 +167,14 @@ def _draw_jobs(corpus_id: str) -> None:
     others = [job for job in (*active, *unsuccessful) if job not in own]
     own.sort(key=lambda job: (_helps(job), job.status != "interrupted"))
     places = queue.places(workspace) if any(job.status == "queued" for job in active) else {}
+    unserved = queue.without_worker(workspace, active)
     for job in own[:IN_VIEW]:
-        _draw(job, places.get(job.id))
+        _draw(job, places.get(job.id), unserved)
     for rest, noun, of in ((own[IN_VIEW:], "more job", ""), (others, "job", " of other corpora")):
         if rest:
             with st.expander(f"{wording.counted(len(rest), noun)}{of}"):
                 for job in rest:
-                    _draw(job, places.get(job.id))
+                    _draw(job, places.get(job.id), unserved)
 
 
 def _last_end(recent: Sequence[Job]) -> float:
@@ -184,7 +185,7 @@ def _helps(job: Job) -> bool:
     return "share" in job.arguments
 
 
-def _draw(job: Job, place: int | None = None) -> None:
+def _draw(job: Job, place: int | None, unserved: Collection[str]) -> None:
     if job.status not in queue.ACTIVE:
         _draw_unsuccessful(job)
         return
@@ -193,7 +194,7 @@ def _draw(job: Job, place: int | None = None) -> None:
         st.markdown(f"**{plain(job.title)}**{where}{by(job)}")
         share, words = _job_words(job, _pace(job), place)
         st.progress(share, text=words)
-        if why := queue.waits_for(cache.workspace(), job):
+        if why := queue.waits_for(job, unserved):
             st.caption(plain(why))
         verb = "Cancelling…" if job.cancel else "Pause" if KINDS[job.kind].pauses else "Cancel"
         off = job.cancel or _off(job)

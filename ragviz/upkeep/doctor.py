@@ -142,8 +142,10 @@ def _jobs(workspace: Workspace) -> Check:
         told = f"interrupted: {_some([f'{job.id} ({job.title})' for job in stale])}"
         fix = "`ragviz jobs --resume ID` does what is left of one, `ragviz jobs --cancel ID` gives it up."
         return Check("Jobs", "broken", told, fix)
-    if alone := sum(queue.waits_for(workspace, job) == queue.NO_WORKER for job in jobs):
-        return Check("Jobs", "broken", f"{alone} wait. {queue.NO_WORKER}", "Look why it ended, and have it restarted.")
+    if unserved := queue.without_worker(workspace, jobs):
+        return Check(
+            "Jobs", "broken", f"{len(unserved)} wait. {queue.NO_WORKER}", "Look why it ended, and have it restarted."
+        )
     return Check("Jobs", "works", f"{sum(job.status in ACTIVE for job in jobs)} wait or run, none is interrupted")
 
 
