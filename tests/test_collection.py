@@ -1,4 +1,4 @@
-"""What is kept for long is left out of the search for cyclic garbage, and garbage among it is found later."""
+"""What is kept for long: left out of the search for garbage, which is found later, and freed once it has changed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ import weakref
 
 import pytest
 
+from ragviz.core.document import Corpus
 from ragviz.ui import cache
+from ragviz.workspace import Workspace
 
 
 class Ring:
@@ -34,3 +36,19 @@ def test_frozen_objects_are_not_searched_and_frozen_garbage_is_freed_once_much_w
     cache.freeze()
     assert freed() is None
     assert gc.get_freeze_count() > len(kept) + len(more)
+
+
+def test_what_was_made_of_a_former_state_is_freed(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache, "_opened", [workspace])
+    corpus = workspace.store.corpora.add("notes")
+
+    @cache.kept(8)
+    def made(corpus: Corpus) -> set[str]:
+        return {corpus.name}
+
+    former = weakref.ref(made(corpus))
+    assert made(corpus) is former()
+    workspace.store.touch(corpus.id)
+    present = made(corpus)
+    assert former() is None
+    assert made(corpus) is present

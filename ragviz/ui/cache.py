@@ -8,6 +8,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextvars import ContextVar
 from functools import wraps
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
@@ -90,16 +91,19 @@ def typed_by(person: Person) -> dict[str, str]:
 
 
 class State(NamedTuple):
-    """The ids of what a page shows, and how often each was changed so far: the key of what is cached of it.
+    """The ids of what a page shows, and how often each was changed so far.
 
     `store` names the model endpoint too: what others computed with theirs is not shown to a person with another one.
-
-    Every argument of a cached function is part of its key, but for those whose names begin with an underscore.
     """
 
     store: str
     ids: tuple[str, ...]
     revisions: tuple[int, ...]
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """What it is the state of."""
+        return (self.store, *self.ids)
 
 
 def state(*ids: str) -> State:
@@ -122,28 +126,39 @@ def kept(
 ) -> Callable[[Callable[Arguments, Made]], Callable[Arguments, Made]]:
     """Cache what a function makes as long as none of the records it is given, nor what `also` returns, has changed.
 
-    Records count by their ids and changes, what has a `key` by that, all else by its value; `also` gets the positional
-    arguments, and returns ids. Of all sessions `most` results are kept, which they share: never to be changed.
+    It is cached by the ids of records, what has a `key` by that, all else by its value, and made anew in its place when
+    a record has changed: what is cached does not grow with the changes. `also` gets the positional arguments, and
+    returns ids. Of all sessions `most` results are kept, which they share: never to be changed.
     """
 
     def decorated(make: Callable[Arguments, Made]) -> Callable[Arguments, Made]:
-        def made(of: State, by: tuple[object, ...], _args: tuple[Any, ...], _named: dict[str, Any]) -> Made:
+        def made(by: tuple[object, ...], _args: tuple[Any, ...], _named: dict[str, Any]) -> tuple[object, Made]:
+            of = _wanted.get()
             with without_collection():
-                return make(*map(_fresh, _args), **_named)
+                return of, make(*map(_fresh, _args), **_named)
 
         made.__qualname__ = f"{inspect.getfile(make)} {make.__qualname__}"  # by which Streamlit tells them apart
-        cached = st.cache_resource(show_spinner=spinner, max_entries=most)(made)
+        cached = st.cache_resource(show_spinner=spinner, max_entries=most, validate=_is_wanted)(made)
 
         @wraps(make)
         def found(*args: Arguments.args, **named: Arguments.kwargs) -> Made:
             given: tuple[Any, ...] = args
-            ids = [each.id for each in given if type(each) in RECORDS]
-            by = [None if type(each) in RECORDS else getattr(each, "key", each) for each in given]
-            return cached(state(*ids, *also(*args)), (*by, *named.items()), args, named)
+            of = state(*[each.id for each in given if type(each) in RECORDS], *also(*args))
+            by = [each.id if type(each) in RECORDS else getattr(each, "key", each) for each in given]
+            _wanted.set((of, *[each for each in given if isinstance(each, State)]))
+            return cached((of.store, *by, *named.items()), args, named)[1]
 
         return found
 
     return decorated
+
+
+_wanted: ContextVar[tuple[State, ...]] = ContextVar("_wanted")
+"""The states of which the function that is called now is to return what it makes."""
+
+
+def _is_wanted(result: tuple[object, Any]) -> bool:
+    return result[0] == _wanted.get()
 
 
 def _fresh(argument: Any) -> Any:
@@ -291,14 +306,14 @@ def others(run: Run) -> list[str]:
 # Runs compared
 
 
-@st.cache_resource(show_spinner="Comparing", max_entries=32)
+@kept(32, "Comparing")
 def comparison(of: State, k: int) -> Comparison:
     """Return the comparison at `k` of the runs whose state is `of`, the first of which is the baseline."""
     runs = [workspace().store.runs.get(run_id) for run_id in of.ids]
     return comparisons.compare_runs(workspace(), runs, k, sources=SOURCES)
 
 
-@st.cache_resource(show_spinner=False, max_entries=32)
+@kept(32)
 def compared_curves(of: State, k: int) -> list[dict[str, Band]]:
     """Return the curves of the runs whose state is `of` over the questions compared, for each run by metric."""
     runs = [workspace().store.runs.get(run_id) for run_id in of.ids]
