@@ -121,6 +121,24 @@ def test_nothing_is_served_before_the_sign_in(dashboard):
 
 
 @pytest.mark.parametrize(
+    ("asked", "led_to"),
+    [
+        ("/results?run=r%202&k=5;x", "/results?run=r%202&k=5;x"),
+        ("/%0d%0aSet-Cookie:%20a=b?", "/"),
+        ("//evil.org/a", "/"),
+        ("/\\evil.org", "/"),
+    ],
+)
+def test_the_sign_in_leads_to_the_page_that_was_asked_for(dashboard, provider, asked, led_to):
+    provider.person = {"email": "ann@example.org"}
+    with httpx.Client(base_url=dashboard.url, follow_redirects=True, timeout=30) as client:
+        raw = httpx.URL(f"{dashboard.url}/").copy_with(raw_path=asked.encode())
+        client.get(raw, headers={"Accept": "text/html,*/*"})
+        client.get("/logo.png")  # a part of a page, or a picture of another, changes nothing
+        assert client.get("/sign-in").url == httpx.URL(dashboard.url + led_to)
+
+
+@pytest.mark.parametrize(
     ("claims", "status"),
     [
         ({"email": "ann@example.org"}, 200),

@@ -12,12 +12,14 @@ import hashlib
 import html
 import json
 import logging
+import re
 import secrets
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from http.cookies import CookieError, SimpleCookie
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, unquote
 
 from ragviz.core.endpoint_choices import MARK
 from ragviz.core.errors import RagvizError
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
 SIGN_IN = "/sign-in"
 OPEN = ("/auth/login", "/auth/logout", "/oauth2callback", "/_stcore/health")
 """Streamlit's routes that are served to everybody: they show nothing of the dashboard."""
+PAGE = "ragviz_page"
+"""Cookie with the page that somebody asked for before the sign-in, which leads there."""
 SIGNED_OUT = "signed-out"
 """Kind of the store's cache that holds the keys of the sign-ins that were ended."""
 MOST_WINDOWS = 64
@@ -91,7 +95,7 @@ class Gate:
             await _unavailable(scope, send, error)
             return
         if path in OPEN:
-            await self._app(scope, receive, _noting_sign_in(send, allowed))
+            await self._app(scope, receive, _noting_sign_in(scope, send, allowed))
         elif path == SIGN_IN and allowed.oidc:
             from streamlit.auth_util import encode_provider_token
 
@@ -305,18 +309,42 @@ def _called(allowed: Access, who: SignedIn) -> str:
     return one_line(who.name or str(who.claims.get("email") or who.claims.get("sub") or ""))[:200]
 
 
-def _noting_sign_in(send: Send, allowed: Access) -> Send:
-    """Return a `send` that logs whose sign-in begins with an answer: it sets the cookie."""
+def _noting_sign_in(scope: Scope, send: Send, allowed: Access) -> Send:
+    """Return a `send` that logs whose sign-in begins with an answer, and leads them to the page they asked for."""
+    from starlette.datastructures import MutableHeaders
+    from starlette.requests import cookie_parser
 
     async def noted(message: Message) -> None:
         if message["type"] == "http.response.start":
-            values = [value.decode("latin-1") for name, value in message["headers"] if name.lower() == b"set-cookie"]
-            who = _of_cookie("; ".join(value.partition(";")[0] for value in values), allowed)
+            headers = MutableHeaders(raw=message["headers"])
+            set_now = "; ".join(value.partition(";")[0] for value in headers.getlist("set-cookie"))
+            who = _of_cookie(set_now, allowed)
             if who is not None:
                 _log.info("Signed in", extra={"person": _called(allowed, who)})
+                page = unquote(cookie_parser(MutableHeaders(scope=scope).get("cookie", "")).get(PAGE, ""))
+                if _OWN_PAGE.fullmatch(page):
+                    headers["location"] = page
         await send(message)
 
     return noted
+
+
+_OWN_PAGE = re.compile(r"/(?![/\\])[!-~]*")
+"""A path of this server, with its parameters: no other server's, and no further header."""
+
+
+def _page_cookie(scope: Scope) -> list[tuple[bytes, bytes]]:
+    """Return the header that remembers the page which a browser asks for; none for its parts, and what is too long."""
+    accepted = next((value for name, value in scope["headers"] if name.lower() == b"accept"), b"")
+    query = scope["query_string"].decode("latin-1")
+    page = quote(scope["path"] + (query and f"?{query}"), safe="")
+    if scope["method"] != "GET" or b"text/html" not in accepted or len(page) > _LONGEST_PAGE:
+        return []
+    return [(b"set-cookie", f"{PAGE}={page}; Path={_base() or '/'}; Max-Age=600; HttpOnly; SameSite=Lax".encode())]
+
+
+_LONGEST_PAGE = 2_000
+"""Characters of an address that a cookie has room for."""
 
 
 async def _refuse(scope: Scope, send: Send, words: str, allowed: Access, who: SignedIn | None = None) -> None:
@@ -335,11 +363,12 @@ async def _answer(scope: Scope, send: Send, status: int, words: str, sign_in_at:
         await send({"type": "websocket.close", "code": 1008, "reason": words[:120]})
         return
     link = f'<a href="{_base()}/auth/logout">Sign out</a>' if status == 403 else ""
+    headers = [(b"content-type", b"text/html; charset=utf-8"), (b"cache-control", b"no-store")]
     if sign_in_at is not None:
         oidc = sign_in_at.oidc
         words = "Sign in to see this dashboard." if oidc else "Come through the proxy that signs you in."
         link = f'<a href="{_base()}{SIGN_IN}">Sign in</a>' if oidc else ""
+        headers += _page_cookie(scope) if oidc else []
     body = _PAGE.format(words=html.escape(words), link=link).encode()
-    headers = [(b"content-type", b"text/html; charset=utf-8"), (b"cache-control", b"no-store")]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
