@@ -234,7 +234,6 @@ PASSAGES = ["The ferry leaves at nine.", "It leaves from pier two."]
 GOLDEN = {"input": "When?", "expected_output": "At nine.", "context": PASSAGES, "actual_output": None}
 EXAMPLE = {"query": "When?", "reference_answer": "At nine.", "reference_contexts": PASSAGES}
 QA = {"qid": "a", "query": "When?", "generation_gt": ["At nine.", "nine"], "retrieval_gt": [["p1", "p0"], ["p2"]]}
-CONTENTS = [{"doc_id": "p1", "contents": PASSAGES[0]}, {"doc_id": "p2", "contents": PASSAGES[1]}]
 
 
 def csv_of(*rows):
@@ -249,7 +248,6 @@ def csv_of(*rows):
         ("deepeval", {"langfuse.csv": csv_of(["input", "expected_output", "context"], [
             '{"question": "When?"}', '{"answer": "At nine."}', json.dumps(PASSAGES)])}),
         ("llamaindex", {"rag.json": json.dumps({"examples": [EXAMPLE]}, indent=4)}),
-        ("autorag", {"qa.jsonl": lines([QA]), "corpus.jsonl": lines(CONTENTS)}),
         ("autorag", {"qa.jsonl": lines([QA | {"retrieval_gt_contents": [[each] for each in PASSAGES]}])}),
     ],
 )  # fmt: skip
@@ -271,22 +269,6 @@ def test_relevant_documents_of_llamaindex_are_alternatives(workspace, corpus):
     }
     _, questions = bring(workspace, corpus, json.dumps(data).encode(), "qa.json")
     assert [[span.text for span in group] for group in questions["q7"].evidence] == [PASSAGES]
-
-
-def test_passages_named_by_ids_alone_leave_a_question_with_its_reference(workspace, corpus):
-    outcome, questions = bring(workspace, corpus, lines([QA]), "qa.jsonl")
-    assert (questions["a"].kind, questions["a"].answer) == ("reference", "At nine.")
-    assert [note.split(":")[0] for note in outcome.notes] == [
-        "1 of 1 question names no evidence",
-        "1 question has several reference answers",
-        "`retrieval_gt` names the evidence by ids",
-    ]
-    with pytest.raises(InputError, match="has no column 'query'"):
-        bring(workspace, corpus, lines(CONTENTS), "corpus.jsonl", file_format="autorag")
-    outcome, _ = bring(workspace, corpus, zipped({"q.jsonl": lines([QA]), "c.jsonl": lines(CONTENTS[:1])}), into="t")
-    assert told(workspace, outcome) == [
-        ("q.jsonl", 1, "names the passage 'p2', which the corpus beside it does not hold")
-    ]
 
 
 WORDS = st.lists(st.sampled_from(["ab", "cd", "ef", "码头", "gh"]), min_size=1, max_size=40)

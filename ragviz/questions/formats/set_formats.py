@@ -70,7 +70,7 @@ FORMATS: Mapping[str, Format] = {
         brings_documents=True,
     ),
     "ragas": Format(
-        f"{_HERE}.ragas",
+        f"{_HERE}.quoted",
         "Ragas",
         "jsonl",
         "JSONL, JSON or CSV with user_input, reference and reference_contexts, which are found in the documents",
@@ -92,7 +92,7 @@ FORMATS: Mapping[str, Format] = {
         "topics (<top>, XML, TSV or JSONL) and qrels about documents of the corpus, by name",
     ),
     "deepeval": Format(
-        f"{_HERE}.deepeval",
+        f"{_HERE}.quoted",
         "DeepEval",
         "",
         "goldens in JSON, JSONL or CSV with input, expected_output and context, which is found in the documents; "
@@ -100,7 +100,7 @@ FORMATS: Mapping[str, Format] = {
         shown_by=(("input", "expected_output"), ("input", "expectedoutput")),
     ),
     "llamaindex": Format(
-        f"{_HERE}.llamaindex",
+        f"{_HERE}.quoted",
         "LlamaIndex",
         "",
         "JSON of a RAG data set (examples) or an embedding data set (queries, corpus, relevant_docs), whose passages "
@@ -108,11 +108,10 @@ FORMATS: Mapping[str, Format] = {
         shown_by=(("examples", "query"), ("queries",)),
     ),
     "autorag": Format(
-        f"{_HERE}.autorag",
+        f"{_HERE}.quoted",
         "AutoRAG",
         "",
-        "QA data (query, generation_gt), with its corpus beside it the passages of retrieval_gt, which are found in "
-        "the documents",
+        "QA data (query, generation_gt) with retrieval_gt_contents, which are found in the documents",
         shown_by=(("query", "generation_gt"), ("query", "retrieval_gt")),
     ),
 }
@@ -258,12 +257,10 @@ def recognised(files: Sequence[InputFile]) -> str:
     looks = [_look(name, head) for name, head in zip(names, heads, strict=True)]
     if "topics" in looks or "qrels" in looks:
         return "trec"
-    if "autorag" in looks:
-        return "autorag"
     if len(files) > 1:
         raise InputError(
             f"{len(files)} files ({', '.join(names[:5])}) are no BEIR folder (corpus.jsonl, queries.jsonl, qrels/) and "
-            "no TREC topics with qrels, nor QA data of AutoRAG with its corpus: import other files one by one."
+            "no TREC topics with qrels: import other files one by one."
         )
     return looks[0]
 
