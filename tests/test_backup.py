@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import sqlalchemy as sa
 
 from ragviz.core.configuration import IndexConfig
 from ragviz.core.digests import new_id
@@ -25,7 +24,6 @@ from ragviz.core.settings import Settings
 from ragviz.core.stopping import silent
 from ragviz.index import damage, indexing
 from ragviz.service import upkeep_verbs
-from ragviz.store import schema
 from ragviz.upkeep import archive, backup, restore
 from ragviz.workspace import Workspace
 from tests.builders import ROOT, added, ragviz, wait_until
@@ -350,12 +348,3 @@ def test_an_index_whose_files_are_damaged_is_named_and_left_out(tmp_path):
     upkeep_verbs.bring_back(other, tmp_path / "kept.zip")
     indexing.build_index(other, other.store.corpora.get("busy"), "rebuilt", other.store.indexes.get("rebuilt").config)
     assert damage.damage(other, other.store.indexes.get("rebuilt")) == ""
-
-
-def test_no_table_names_a_place_of_the_original_but_jobs():
-    """A new column that may hold a path has to be settled by `copies.settle_jobs`."""
-    named = [f"{table}.{column.name}" for table in schema.metadata.tables.values() for column in table.columns]
-    assert [each for each in named if each.partition(".")[2] in ("home", "folder", "path", "host")] == [
-        "jobs.host", "jobs.home", "jobs.folder",
-    ]  # fmt: skip
-    assert isinstance(schema.jobs, sa.Table)

@@ -75,23 +75,6 @@ def test_a_setting_that_cannot_be_used_is_one_sentence(ragviz, notes, monkeypatc
     assert len(err.strip().splitlines()) == 1
 
 
-def test_building_an_index_again_keeps_the_choices_that_are_not_given(ragviz, notes):
-    ragviz("corpus", "add", "notes", notes)
-    build = ["index", "build", "notes", "--name", "i"]
-    code, out, err = ragviz(*build, "--chunker", "sentences", "--chunk-size", "40", "--embedder", "none", "--json")
-    first = json.loads(out)
-    assert (code, "as it was built" in err) == (0, False)
-    code, out, err = ragviz(*build, "--json")
-    assert (code, err.strip()) == (0, "Index 'i' as it was built: sentences 40, overlap 0, no embedder, local.")
-    assert json.loads(out) | {"added": 0, "removed": 0} == first | {"added": 0, "removed": 0}
-    assert (json.loads(out)["added"], json.loads(out)["removed"]) == (0, 0)
-    code, _, err = ragviz(*build, "--chunk-size", "20", "--json")
-    told = "Index 'i' is built anew, with chunk size 20 instead of 40; the rest as it was built."
-    assert (code, err.strip()) == (0, told)
-    config = open_workspace().store.indexes.get("i").config
-    assert (config.chunker, config.chunk_size, config.embedder) == ("sentences", 20, "")
-
-
 def test_the_story_end_to_end(ragviz, notes, tmp_path, monkeypatch):
     """Documents → index → questions → runs → results → comparison → files, with an endpoint's vectors on loopback."""
     with ModelServer(key="sk-loopback-secret") as server:
@@ -125,7 +108,6 @@ def test_the_story_end_to_end(ragviz, notes, tmp_path, monkeypatch):
         assert (results["run"], results["n"], results["unanswerable"]) == ("words", 2, 1)
         assert results["metrics"]["hit@3"]["mean"] == 1.0
 
-        assert "阀门.txt" in {part["document"] for part in results["by_document"]}
         for wrong in (["-k", "0"], ["-k", "51"]):
             code, out, err = ragviz("results", "words", *wrong)
             assert (code, out) == (2, ""), wrong
@@ -137,9 +119,7 @@ def test_the_story_end_to_end(ragviz, notes, tmp_path, monkeypatch):
         ]
         assert listed[0]["hits"][0]["gold"]
         assert "王芳" in listed[0]["hits"][0]["text"]
-        assert "1 of 3 questions" in ragviz("runs", "questions", "words", "--outcome", "unanswerable")[1]
         assert ragviz("runs", "questions", "words", "--cause", "bad luck")[0] == 2
-        assert len(json.loads(ragviz("questions", "show", "asked", "--kind", "unanswerable", "--json")[1])) == 1
         run = ("run", "--index", "small", "--questions", "asked", "--name", "wide", "-k", 4, "--retriever", "bm25")
         code, _, err = ragviz(*run, "--answerer", "extractive", "--metrics", "token_f1,exact_match")
         assert code == 0, err

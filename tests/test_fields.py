@@ -1,10 +1,6 @@
-"""A choice is declared once: one more declaration is seen everywhere, and all surfaces fill in choices by one rule."""
+"""A choice is declared once: every surface offers it, and all fill in what is not given by one rule."""
 
-import json
-import os
-import subprocess
-import sys
-from pathlib import Path
+import inspect
 
 import pytest
 
@@ -12,114 +8,22 @@ import ragviz
 from ragviz.core.configuration import IndexConfig, RunConfig, choices_of, identity_of
 from ragviz.core.errors import UsageError
 from ragviz.core.fields import Field, fields_of
-
-ROOT = Path(ragviz.__file__).parent
-ADDED = """    patience: int = choice(
-        7, "Patience", "Seconds of patience.", "retrieve", low=1, high=9, examples=(2, 3), named=lambda n: f"waits {n}"
-    )
-"""
-SEEN = """
-import contextlib, inspect, io, json, sys
-from dataclasses import asdict, replace
-from pathlib import Path
-import ragviz
-from ragviz import cli
-from ragviz.core.configuration import RunConfig
-from ragviz.core.fields import fields_of
-from ragviz.runs import comparisons
-from streamlit.testing.v1 import AppTest
-
-home = Path(sys.argv[1])
-project = ragviz.open(home)
-files = home.parent
-(files / "notes.md").write_text("The pump room is locked at night. The valve is checked by day.")
-(files / "q.csv").write_text("question,answer,document,quote\\nWhen?,at night,notes.md,locked at night\\n")
-project.add_documents("notes", files / "notes.md")
-project.build_index("notes", "words", embedder="none")
-project.import_questions("notes", "asked", files / "q.csv")
-project.run("words", "asked", "usual")
-project.run("words", "asked", "other", patience=5)
-store = project.workspace.store
-usual, other = store.runs.get("usual"), store.runs.get("other")
+from ragviz.library.project import Project
 
 
-def said(*words):
-    out, err = io.StringIO(), io.StringIO()
-    sys.argv = ["ragviz", *words]
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), contextlib.suppress(SystemExit):
-        cli.main()
-    return " ".join((out.getvalue() + err.getvalue()).split())
-
-
-run = ("run", "--index", "words", "--questions", "asked", "--name", "third", "--patience")
-sweep = ("sweep", "notes", "--questions", "asked", "--name", "waits", "--embedder", "none", "--retriever", "bm25")
-page = AppTest.from_string(
-    "from dataclasses import asdict\\n"
-    "from ragviz.core.configuration import RunConfig\\n"
-    "from ragviz.core.fields import fields_of\\n"
-    "from ragviz.ui.kit import form\\n"
-    "fields = [field for field in fields_of(RunConfig).values() if field.group == 'retrieve']\\n"
-    "form.draw(fields, asdict(RunConfig()), 'test')\\n"
-).run(timeout=60)
-try:
-    project.run("words", "asked", "fourth", patience=12)
-    refused = ""
-except ragviz.RagvizError as error:
-    refused = str(error)
-print(json.dumps({
-    "signature": "patience" in inspect.signature(project.run).parameters,
-    "doc": "patience: Seconds of patience. Default: 7." in project.run.__doc__,
-    "refused by the library": refused,
-    "stored": [usual.config.patience, other.config.patience],
-    "fingerprints": [usual.provenance["identity"].get("patience"), other.provenance["identity"].get("patience")],
-    "differ": usual.fingerprint != other.fingerprint,
-    "differences": [[s.key, s.values] for s in comparisons.compare_runs(project.workspace, [usual, other]).settings],
-    "help": "--patience" in said("run", "--help") and "--patience" in said("sweep", "--help"),
-    "refused by the command": said(*run, "12"),
-    "made by the command": said(*run, "4", "--json")[:1] == "{" and store.runs.get("third").config.patience,
-    "cells": [cell["name"] for cell in json.loads(said(*sweep, "--patience", "2,3", "--json"))["cells"]],
-    "form": [(each.label, each.value) for each in page.number_input if each.label == "Patience"],
-}))
-"""
-
-
-@pytest.mark.model
-def test_one_more_declaration_is_seen_everywhere(tmp_path):
-    """A copy of the package in which one file differs: that of the declarations, by one choice more."""
-    package = tmp_path / "copy" / "ragviz"
-    (package / "core").mkdir(parents=True)
-    for folder in (ROOT, ROOT / "core"):
-        for each in folder.iterdir():
-            if each.name not in ("core", "configuration.py", "__pycache__"):
-                (package / each.relative_to(ROOT)).symlink_to(each)
-    text = (ROOT / "core" / "configuration.py").read_text(encoding="utf-8")
-    before = '    answerer: AnswererName | Literal["imported"] = choice('
-    assert text.count(before) == 1
-    (package / "core" / "configuration.py").write_text(text.replace(before, ADDED + before), encoding="utf-8")
-    environment = os.environ | {"PYTHONPATH": str(package.parent), "RAGVIZ_HOME": str(tmp_path / "home")}
-    done = subprocess.run(
-        [sys.executable, "-c", SEEN, str(tmp_path / "home")],
-        capture_output=True,
-        text=True,
-        env=environment,
-        cwd=tmp_path,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    refused = "Patience is from 1 to 9: 12 is not."
-    assert json.loads(done.stdout.splitlines()[-1]) == {
-        "signature": True,
-        "doc": True,
-        "refused by the library": refused,
-        "stored": [7, 5],
-        "fingerprints": [None, "5"],
-        "differ": True,
-        "differences": [["patience", [7, 5]]],
-        "help": True,
-        "refused by the command": refused,
-        "made by the command": 4,
-        "cells": ["as third", "waits 2", "waits 3"],
-        "form": [["Patience", 7]],
-    }
+@pytest.mark.parametrize(
+    ("record", "command", "verb"),
+    [(IndexConfig, ("index", "build"), Project.build_index), (RunConfig, ("run",), Project.run)],
+)
+def test_every_choice_is_an_option_of_the_command_line_and_an_argument_of_the_library(
+    record, command, verb, command_line, monkeypatch
+):
+    monkeypatch.setenv("COLUMNS", "200")
+    fields = {name: field for name, field in fields_of(record).items() if field.group}
+    assert fields.keys() <= inspect.signature(verb).parameters.keys()
+    helped, of_sweep = (command_line(*words, "--help")[1] for words in (command, ("sweep",)))
+    assert [name for name, field in fields.items() if field.option not in helped] == []
+    assert [name for name, field in fields.items() if field.swept and field.option not in of_sweep] == []
 
 
 def test_what_is_not_given_stays_as_an_index_was_built_whoever_builds_it(tmp_path, monkeypatch, command_line):
@@ -129,7 +33,9 @@ def test_what_is_not_given_stays_as_an_index_was_built_whoever_builds_it(tmp_pat
     project.add_documents("notes", tmp_path / "notes.md")
     store = project.workspace.store
     assert command_line("index", "build", "notes", "--name", "k", "--embedder", "none", "--chunk-size", "60")[0] == 0
-    assert command_line("index", "build", "notes", "--name", "k", "--overlap", "5")[0] == 0
+    code, _, told = command_line("index", "build", "notes", "--name", "k", "--overlap", "5")
+    said = "Index 'k' is built anew, with overlap 5 instead of 0; the rest as it was built."
+    assert (code, told.strip()) == (0, said)
     assert (store.indexes.get("k").config.chunk_size, store.indexes.get("k").config.overlap) == (60, 5)
     project.build_index("notes", "k", overlap=7)
     config = store.indexes.get("k").config

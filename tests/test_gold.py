@@ -1,11 +1,8 @@
 """Gold chunks by hand, against a second implementation over sets of characters, and on spans of real questions."""
 
-import csv
 import gc
-import json
 import time
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -16,9 +13,6 @@ from ragviz.core.question import Question
 from ragviz.retrieval.gold import gold_chunks
 from ragviz.store.stored_documents import reanchored
 
-OWN = Path(__file__).parent / "data" / "spans"
-PUBLIC = Path(__file__).resolve().parent.parent.parent / "shared" / "data" / "spans"
-public = pytest.mark.skipif(not PUBLIC.exists(), reason=f"no {PUBLIC}")
 FOUR = [("a", 0, 100), ("b", 100, 200), ("c", 200, 300), ("d", 300, 400)]
 
 
@@ -115,32 +109,6 @@ def test_source_chunk_is_its_own_gold_and_thousands_are_fast():
         assert name in gold((start, end), cuts=cuts)
         assert gold((start + 20, end - 20), cuts=cuts) == (name,), n
     assert time.process_time() - began < 2
-
-
-@pytest.mark.parametrize(
-    ("folder", "sizes"),
-    [
-        pytest.param(OWN, (7, 40, 300, 10_000), id="own"),
-        pytest.param(PUBLIC, (100, 800, 10_000), id="public", marks=public),
-    ],
-)
-def test_spans_have_gold_under_windows_of_any_size(folder, sizes):
-    lengths = {path.stem: len(path.read_text(encoding="utf-8")) for path in folder.glob("*.md")}
-    rows = list(csv.DictReader((folder / "questions.csv").open(encoding="utf-8")))
-    assert len({row["corpus_id"] for row in rows} & lengths.keys()) == 2
-    for size in sizes:
-        cuts = {
-            name: [(f"{name}-{n}", n, min(n + size, length)) for n in range(0, length, size)]
-            for name, length in lengths.items()
-        }
-        for row in rows:
-            spans = [(item["start_index"], item["end_index"]) for item in json.loads(row["references"])]
-            for start, end in spans:
-                gold_ids = gold_chunks(((Span(row["corpus_id"], start, end),),), cuts.__getitem__)[0]
-                assert list(gold_ids) == brute_force(
-                    (start, end), cuts[row["corpus_id"]][start // size : end // size + 1]
-                )
-                assert gold_ids
 
 
 def document(identity, text):

@@ -12,7 +12,6 @@ from ragviz.core.configuration import IndexConfig, RunConfig
 from ragviz.core.document import DocumentInfo
 from ragviz.documents import corpora
 from ragviz.index import indexing
-from ragviz.jobs import worker
 from ragviz.runs import choices, running
 from ragviz.workspace import Workspace
 from tests.builders import asking
@@ -112,22 +111,3 @@ def test_an_index_of_many_documents_is_compared_with_its_corpus_at_once(workspac
     plan = running._plan(workspace, config)
     choices.run_row(workspace, "r", config, plan, replace(info, documents=ids), question_set, [])
     assert time.process_time() - began < 2
-
-
-def test_a_job_checks_all_that_it_works_on_in_two_queries(workspace, steps):
-    """It does so four times a second while it runs."""
-    store = workspace.store
-    corpus = store.corpora.add("notes")
-    index, question_set = store.indexes.add(corpus.id, "i", IndexConfig()), store.sets.add(corpus.id, "q")
-    config = {"index": index.name, "questions": question_set.id}
-    beat = worker._Heartbeat(store, store.jobs.add("run", "Run", corpus.id, {"name": "r", "config": config}), None)
-    assert len(beat._subjects) == 4
-    for _ in range(2):
-        steps.statements.clear()
-        beat._look()
-        assert len([s for s in steps.statements if s.startswith("SELECT")]) == 2
-    assert not beat.stopping.is_set()
-    store.sets.delete(question_set.id)
-    beat._look()
-    assert beat.stopping.is_set()
-    assert beat.deleted == f"Stopped: question set '{question_set.id}' that was worked on was deleted."

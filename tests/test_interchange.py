@@ -3,7 +3,6 @@
 import io
 import json
 import zipfile
-from pathlib import Path
 
 import pytest
 
@@ -15,9 +14,6 @@ from ragviz.questions.interchange import read_questions, write_questions
 from ragviz.store.schema import question_from_json, question_to_json
 from tests.builders import document, span
 
-OWN = Path(__file__).parent / "data" / "spans"
-PUBLIC = Path(__file__).resolve().parent.parent.parent / "shared" / "data" / "spans"
-public = pytest.mark.skipif(not PUBLIC.exists(), reason=f"no {PUBLIC}")
 DESK = "The desk lends maps for 21 days.\nFines are one\neuro a day. Maps are red. Maps are green.\n"
 GARAGE = "雪链放在车库里。钥匙挂在厨房。"
 
@@ -195,25 +191,6 @@ def test_encodings_and_delimiters(encoding, delimiter):
     assert not read.left_out
     assert read.questions[0].evidence == ((span(IN_GARAGE, "雪链放在车库里。"),),)
     assert read.questions[0].language == "zh"
-
-
-@pytest.mark.parametrize(
-    ("folder", "questions", "groups"),
-    [
-        pytest.param(OWN, 82, 96, id="own"),
-        pytest.param(PUBLIC, 220, 344, id="public", marks=public),
-    ],
-)
-def test_a_set_of_spans(folder, questions, groups):
-    documents = {file.name: document(file.name, file.read_bytes().decode()) for file in sorted(folder.glob("*.md"))}
-    read = read_questions((folder / "questions.csv").read_bytes(), "questions.csv", documents)
-    assert not read.left_out
-    assert len(read.questions) == questions
-    assert sorted({len(q.evidence) for q in read.questions}) == [1, 2, 3, 4]
-    assert sum(len(q.evidence) for q in read.questions) == groups
-    texts = {d.id: d.text for d in documents.values()}
-    spans = [s for q in read.questions for [s] in q.evidence]
-    assert all(texts[s.document_id][s.start : s.end] == s.text for s in spans)
 
 
 HEAD = "question,answer,document,quote\n"

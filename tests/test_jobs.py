@@ -55,22 +55,16 @@ def test_files_are_read_by_another_process(workspace):
     wait_until(lambda: not list(uploads.iterdir()))  # deleted after the job is done: killed before, it finds them again
 
 
-def test_an_error_ends_up_in_the_row_as_a_sentence(workspace):
-    corpus = workspace.store.corpora.add("empty")
-    arguments = {"corpus": corpus.id, "name": "i", "config": {"chunk_size": 200}}
-    job = wait(workspace, queue.submit_once(workspace, NewJob("index", "Build i", corpus.id, arguments))[0])
-    assert job.status == "failed"
-    assert job.error == "Corpus 'empty' has no text to index: add documents first."
-
-
-def test_a_defect_names_the_log_that_has_its_traceback(workspace, monkeypatch):
+def test_a_defect_names_the_log_that_has_its_traceback_without_a_password(workspace, monkeypatch):
     def broken(*_):
-        raise ZeroDivisionError("one by nought")
+        raise ZeroDivisionError("one by nought in http://me:hunter2@host/v1?key=hunter2, with hunter2-of-a-key")
 
+    monkeypatch.setenv("OPENAI_API_KEY", "hunter2-of-a-key")
     monkeypatch.setitem(tasks.KINDS, "sample", replace(tasks.KINDS["sample"], run=broken))
+    opened = Workspace(Settings(_env_file=None, home=workspace.settings.home))
     job = workspace.store.jobs.add("sample", "x", "", {})
     with pytest.raises(ZeroDivisionError):
-        worker.perform(workspace, job.id)
+        worker.perform(opened, job.id)
     failed = workspace.store.jobs.get(job.id)
     assert failed.status == "failed"
     log = workspace.log_of(job.id)
@@ -78,7 +72,8 @@ def test_a_defect_names_the_log_that_has_its_traceback(workspace, monkeypatch):
         f"A defect in ragviz: ZeroDivisionError. Try again; if it fails again, report it with the traceback in {log}."
     )
     assert queue.log_to_read(workspace, failed) is None, "its error names the log already"
-    assert "one by nought" in log.read_text()
+    assert "one by nought in http://••••@host/v1?••••" in log.read_text()
+    assert "hunter2" not in log.read_text()
 
 
 def test_a_job_that_is_being_done_is_not_done_again(workspace):

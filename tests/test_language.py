@@ -1,13 +1,11 @@
 """Languages, words, sentences and key phrases against results worked out by hand, in English and Chinese."""
 
-import json
 import marshal
 import os
 import re
 import subprocess
 import sys
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -17,10 +15,6 @@ from ragviz.core.document import Span
 from ragviz.core.question import Question
 from ragviz.text import keyphrases, language, segmentation, words
 from tests.builders import ROOT
-
-OWN = Path(__file__).parent / "data"
-DATA = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
-public = pytest.mark.skipif(not DATA.is_dir(), reason=f"no data in {DATA}")
 
 
 @pytest.mark.parametrize(
@@ -70,31 +64,6 @@ def question_of(answer, marked="und", text="Who?", evidence=""):
 )
 def test_the_language_of_answers_is_the_questions(question, expected):
     assert language.of_answers(question) == expected
-
-
-@pytest.mark.parametrize(
-    ("folder", "expected", "least"),
-    [
-        (OWN / "retrieval" / "en", "en", 80),
-        (OWN / "retrieval" / "zh", "zh", 80),
-        pytest.param(DATA / "retrieval" / "xquad_en", "en", 300, marks=public),
-        pytest.param(DATA / "retrieval" / "xquad_zh", "zh", 300, marks=public),
-        pytest.param(DATA / "retrieval" / "clapnq", "en", 300, marks=public),
-    ],
-    ids=lambda value: value.name if isinstance(value, Path) else "",
-)
-def test_answers_have_the_language_of_their_questions(folder, expected, least):
-    """Of the 1,190 answers of xquad_en `detect` alone reports 855 as another language than English."""
-    questions = [
-        question_of(answer, text=row["text"]) for row in queries(folder) for answer in row["metadata"]["answers"]
-    ]
-    assert len(questions) >= least
-    assert {language.of_answers(question) for question in questions} == {expected}
-    assert {language.detect(question.answer) for question in questions} > {expected}, "short ones look like others"
-
-
-def queries(folder: Path) -> list[dict]:
-    return [json.loads(line) for line in (folder / "queries.jsonl").read_text(encoding="utf-8").splitlines()]
 
 
 # Words

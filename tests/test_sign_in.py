@@ -296,10 +296,11 @@ def test_without_the_database_a_page_and_the_figures_say_so_soon(provider, tmp_p
     with serving(tmp_path, RAGVIZ_LOG="json", RAGVIZ_METRICS=str(port), RAGVIZ_DATABASE_URL=url) as server:
         began = time.monotonic()
         page = httpx.get(f"{server.url}/home", cookies={USER: forged(SECRET, origin=server.url)}, timeout=60)
-        figures = httpx.get(f"http://127.0.0.1:{port}/metrics", timeout=60)
-        assert time.monotonic() - began < 15, "both wait 3 seconds, where pages wait 10 and 30"
-    assert (page.status_code, figures.status_code) == (503, 503)
-    assert "127.0.0.1:9/d cannot be used" in page.text
+        figures, health = (httpx.get(f"http://127.0.0.1:{port}/{of}", timeout=60) for of in ("metrics", "healthz"))
+        assert time.monotonic() - began < 15, "each waits 3 seconds, where pages wait 10 and 30"
+    for answer in (page, figures, health):
+        assert (answer.status_code, "hunter2" in answer.text) == (503, False)
+    assert all("127.0.0.1:9/d cannot be used" in answer.text for answer in (page, health))
     lines = [json.loads(each) for each in server.log.read_text().splitlines() if each.strip() and each[0] != " "]
     assert [each["message"][:32] for each in lines if each["level"] == "ERROR"] == ["The database postgresql+psycopg:"]
 
