@@ -1,7 +1,7 @@
 """Web pages to Markdown: headings, paragraphs, lists, tables and code, for reading and chunking, not for display.
 
 kreuzberg 4.10 loses text after the 63rd paragraph without an end tag, and text nested 64 deep; html.parser takes hours
-for a megabyte of "<!--". This reads tags as a stream, in linear time, and builds no tree.
+for a megabyte of "<!--", lexbor minutes for one of "<div>". This reads tags as a stream, in linear time, with no tree.
 """
 
 from __future__ import annotations
