@@ -8,9 +8,9 @@ JSON line for each measurement, with the load of the machine.
 `--part shards` builds an index of `--chunks` by each number of `--workers`: seconds from the start of the job to its
 end, processor seconds of all job processes, the most memory that one had, what database and index take on the disk, and
 how many times faster than by one worker. `--part kills` kills a judged run `--kills` times at random moments on each
-carrier, resumes it, and compares scores and paid calls with a run that nobody killed. `--part browsers` has ten
-browsers go through the pages of two replicas for `--minutes` while two workers do jobs: errors, and what memory both
-servers have, by the round.
+carrier, resumes it, and compares scores and paid calls with a run that nobody killed. `--part browsers` has
+`--browsers` go through the pages of two replicas for `--minutes` while two workers do jobs: errors, and what memory
+both servers have, by the round.
 """
 
 from __future__ import annotations
@@ -245,8 +245,8 @@ def _killed(database: str, times: int, questions: int, draw: random.Random) -> t
 # Browsers
 
 
-def browsers(database: str, minutes: float, visitors: int = 10, think: float = 20.0) -> None:
-    """Let browsers go through the pages of two replicas while two workers build and run."""
+def browsers(database: str, minutes: float, visitors: int, think: float) -> None:
+    """Let browsers go through the pages of two replicas, each waiting `think` seconds, while workers build and run."""
     from playwright.sync_api import sync_playwright
 
     os.environ |= {"RAGVIZ_DATABASE_URL": emptied(database), "RAGVIZ_QUEUES": "none", "RAGVIZ_MODEL": "m"}
@@ -326,6 +326,8 @@ def main() -> None:
     parser.add_argument("--rate", type=float, default=200.0, help="chunks a second that the stub embeds for a worker")
     parser.add_argument("--kills", type=int, default=10)
     parser.add_argument("--minutes", type=float, default=5.0)
+    parser.add_argument("--browsers", type=int, default=10)
+    parser.add_argument("--think", type=float, default=20.0, help="seconds that a browser looks at a page")
     given = parser.parse_args()
     os.environ |= {"RAGVIZ_DATABASE_URL": given.database, "ELASTICSEARCH_URL": given.elasticsearch}
     if "shards" in given.part:
@@ -333,7 +335,7 @@ def main() -> None:
     if "kills" in given.part:
         kills(given.database, given.kills)
     if "browsers" in given.part:
-        browsers(given.database, given.minutes)
+        browsers(given.database, given.minutes, given.browsers, given.think)
 
 
 if __name__ == "__main__":
