@@ -11,10 +11,10 @@ import pytest
 from ragviz.core.configuration import IndexConfig
 from ragviz.core.question import Question
 from ragviz.core.settings import Settings
-from ragviz.health import demand, log_clusters
+from ragviz.health import demand
 from ragviz.index import indexing
 from ragviz.questions import asked
-from ragviz.questions.asked import Asked, Log
+from ragviz.questions.asked import Log
 from ragviz.questions.formats import input_file
 from ragviz.workspace import Workspace
 from tests.builders import Bags, added, asking
@@ -26,7 +26,7 @@ def read(text, name="log.txt", keys=()):
 
 
 def pairs(log):
-    return [(each.text, each.count) for each in log.asked]
+    return list(log.asked)
 
 
 # Reading
@@ -47,7 +47,6 @@ def pairs(log):
 def test_logs_of_every_form_are_texts_and_counts(name, text):
     log = read(text, name)
     assert pairs(log) == [("How much?", 2), ("Where is it?", 1)]
-    assert log.total == 3
 
 
 def test_nothing_of_persons_is_kept():
@@ -58,9 +57,9 @@ def test_nothing_of_persons_is_kept():
     whole = repr(log)
     for secret in ("lovelace", "ada@", "7946", "sk-secret", "4111", "eve", "pass", "abc"):
         assert secret not in whole, secret
-    assert log.hidden == 3
     assert "2 other columns were not read" in log.notes[0]
     assert "user" not in log.notes[0]
+    assert log.notes[1].endswith("taken out of 3 texts.")
 
 
 # Clusters
@@ -77,16 +76,11 @@ LOG = [
 
 
 def texts(pairs_of):
-    return Log(tuple(Asked(text, count) for text, count in pairs_of), len(pairs_of))
-
-
-class NoVectors:
-    def fits(self, _):
-        return False
+    return Log(tuple(pairs_of))
 
 
 def clusters(pairs_of):
-    return log_clusters.clusters_of(texts(pairs_of), [], NoVectors(), 0.8, lambda *_: None)
+    return demand.clusters_of(texts(pairs_of), [], lambda _: False, lambda _: None, lambda *_: None)
 
 
 def test_texts_of_the_same_words_are_one_cluster_led_by_the_most_asked():
@@ -117,7 +111,7 @@ def test_a_text_joins_the_nearest_leader_with_its_numbers_by_a_loop():
     for text, count in log:
         near = [(round(cosine(own[text], own[lead]), 6), lead) for lead in leads]
         best = max(near, key=lambda each: each[0], default=(0, ""))
-        if best[0] >= log_clusters.SAME_WORDS:
+        if best[0] >= demand.SAME_WORDS:
             leads[best[1]] += count
         else:
             leads[text] = count
@@ -158,7 +152,7 @@ LOGGED = texts([*LOG, ("What does a parking permit cost a month?", 12), ("Is the
 
 def examined(workspace, question_set, log=LOGGED, index="terms"):
     found = workspace.store.indexes.get(index) if index else None
-    return demand.examine(workspace, question_set, log, "log.csv", 0.0, found)
+    return demand.examine(workspace, question_set, log, "log.csv", found)
 
 
 def test_a_log_is_set_against_the_set(workspace, asked_set):
@@ -188,7 +182,7 @@ def test_the_command_reads_a_log_and_shows_it(workspace, asked_set, command_line
     monkeypatch.setenv("RAGVIZ_HOME", str(workspace.settings.home))
     log = tmp_path / "log.csv"
     log.write_text(
-        "user,question,count\n" + "".join(f"ada,{t.text},{t.count}\n" for t in LOGGED.asked), encoding="utf-8"
+        "user,question,count\n" + "".join(f"ada,{text},{count}\n" for text, count in LOGGED.asked), encoding="utf-8"
     )
     code, out, err = command_line("questions", "asked", "s")
     assert (code, "give a log" in err) == (2, True)

@@ -1,9 +1,17 @@
-"""What people ask, set against what a question set asks."""
+"""What people ask, in clusters of texts that ask the same, set against what a question set asks.
+
+Texts are compared by their words, then those that lead a cluster by their embeddings, where there is an embedder of
+their language. Different numbers are different questions.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ragviz.core.configuration import IndexInfo
 from ragviz.core.digests import digest
@@ -11,26 +19,42 @@ from ragviz.core.errors import UsageError
 from ragviz.core.question import Question
 from ragviz.core.question_set import Edit, QuestionSet
 from ragviz.core.stopping import Progress, silent
-from ragviz.health import log_clusters
-from ragviz.health.log_clusters import EMBEDDED, OpenCluster, Vectors
+from ragviz.health import word_weights
+from ragviz.models import weights as models
 from ragviz.questions.asked import Log, normal
 from ragviz.retrieval import search
 from ragviz.store.schema import decoded
+from ragviz.text import language, numerals
 from ragviz.text.counts import counted
 from ragviz.workspace import Workspace
 
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+Matrix: TypeAlias = "NDArray[np.float32] | csr_matrix"
+"""A vector of each text, one a row."""
 FACT = "asked"
 """Name of the fact of a question set that holds what people ask."""
-ALIKE = 0.8
+SAME_WORDS = 0.75
+"""Cosine of the tf–idf vectors of two texts from which they ask the same."""
+SAME_MEANING = 0.8
 """Cosine of two embeddings from which they ask the same: paraphrases are mostly above it, questions on the
 same subject mostly below."""
+COMPARED = 20_000
+"""Clusters, the most asked, that are compared by their words; the others hold texts of the very same words."""
+EMBEDDED = 5_000
+"""Clusters, the most asked, that are embedded."""
 KEPT = 2_000
 """Clusters that are stored with the set, the most asked; the others are counted."""
 EXAMPLES = 3
 """Texts of a cluster that are stored, beside the one that leads it."""
+NO_EVIDENCE = "asked by people: mark its evidence, or release it as unanswerable"
+"""Why a question of a log is set aside."""
+_NEAREST = 5  # nearest questions that are looked at, as their numbers may differ
+_BLOCK = 500
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Cluster:
     """What people ask: the most asked text, how often all of them were asked, how many different `texts` they are.
 
@@ -38,36 +62,33 @@ class Cluster:
     """
 
     text: str
-    count: int
-    texts: int
     language: str
+    count: int
+    texts: int = 1
     examples: tuple[str, ...] = ()
     question: str = ""
     alike: float = 0.0
 
+    def join(self, other: Cluster) -> None:
+        """Take the texts of another cluster, which has none then."""
+        self.examples = (*self.examples, other.text, *other.examples)[:EXAMPLES]
+        self.count, self.texts, other.count = self.count + other.count, self.texts + other.texts, 0
+
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """What a log says of a set.
+    """What a log says of a set: `asked` so often were `texts`, which ask `different` questions.
 
-    `embedder` compared texts, "" where only words did. `unlisted` clusters, asked `unlisted_asked` times, are beyond
-    those that are stored; `unlisted_matched` counts how often they ask a question of the set.
+    `matched` counts how often a question of the set was asked; `clusters` are the most asked of all.
     """
 
     file: str
-    created: float
-    rows: int
-    left_out: int
-    hidden: int
     texts: int
     asked: int
+    different: int
+    matched: int
     clusters: tuple[Cluster, ...]
-    index: str = ""
-    embedder: str = ""
-    unlisted: int = 0
-    unlisted_asked: int = 0
-    unlisted_matched: int = 0
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
 
     @property
     def unasked(self) -> tuple[Cluster, ...]:
@@ -75,10 +96,9 @@ class Demand:
         return tuple(cluster for cluster in self.clusters if not cluster.question)
 
     @property
-    def share(self) -> float | None:
-        """The share of what was asked that a question of the set asks too, None where nothing was asked."""
-        matched = sum(cluster.count for cluster in self.clusters if cluster.question) + self.unlisted_matched
-        return matched / self.asked if self.asked else None
+    def share(self) -> float:
+        """The share of what was asked that a question of the set asks too."""
+        return self.matched / self.asked
 
 
 def examine(
@@ -86,7 +106,6 @@ def examine(
     question_set: QuestionSet,
     log: Log,
     file: str,
-    created: float,
     index: IndexInfo | None = None,
     progress: Progress = silent,
 ) -> Demand:
@@ -98,53 +117,137 @@ def examine(
     """
     if index is not None and index.corpus_id != question_set.corpus_id:
         raise UsageError(f"Index '{index.name}' and question set '{question_set.name}' are of different corpora.")
-    if index is not None:
-        index = search.ready(workspace, index)
+    embedder = search.ready(workspace, index).config.embedder if index is not None else ""
+    trained_for = models.languages_of(embedder)
+
+    def fits(code: str) -> bool:
+        return bool(embedder) and (trained_for is None or code in trained_for or code == "und")
+
+    def embed(texts: Sequence[str]) -> NDArray[np.float32]:
+        model = workspace.embedder(embedder, workspace.spending(question_set.id), progress)
+        return np.asarray(model.embed(texts, "query", lambda done: progress(done, len(texts), "texts", "Embedding")))
+
     questions = [each for each in workspace.store.questions.all(question_set.id) if each.status != "rejected"]
-    vectors = Vectors(workspace, question_set, index, progress)
-    clusters = log_clusters.clusters_of(log, questions, vectors, ALIKE, progress)
-    listed, others = clusters[:KEPT], clusters[KEPT:]
-    notes = [*log.notes, *_notes(log, clusters, vectors)]
-    return Demand(
-        file=file,
-        created=created,
-        rows=log.rows,
-        left_out=len(log.problems),
-        hidden=log.hidden,
-        texts=len(log.asked),
-        asked=log.total,
-        clusters=tuple(
-            Cluster(
-                text=each.text,
-                count=each.count,
-                texts=len(each.members),
-                language=each.language,
-                examples=tuple([member.text for member in each.members if member.text != each.text][:EXAMPLES]),
-                question=each.question,
-                alike=round(each.alike, 3),
-            )
-            for each in listed
-        ),
-        index=index.name if index else "",
-        embedder=vectors.name,
-        unlisted=len(others),
-        unlisted_asked=sum(cluster.count for cluster in others),
-        unlisted_matched=sum(cluster.count for cluster in others if cluster.question),
-        notes=tuple(notes),
-    )
-
-
-def _notes(log: Log, clusters: Sequence[OpenCluster], vectors: Vectors) -> Iterator[str]:
-    if log.hidden:
-        yield f"Keys, addresses of mail or long numbers were taken out of {counted(log.hidden, 'text')}."
-    if log.shortened:
-        yield f"{counted(log.shortened, 'text', 'was')} cut after the first characters."
-    if vectors.name and not any(vectors.fits(each.language) for each in clusters):
-        yield f"The embedder {vectors.name} was not trained for the language of the log: texts are compared by words."
-    elif not vectors.name:
-        yield "Texts were compared by their words: name an index with an embedder to compare their meaning."
+    clusters = clusters_of(log, questions, fits, embed, progress)
+    notes = list(log.notes)
+    if embedder and not any(fits(each.language) for each in clusters):
+        notes.append(f"{embedder} was not trained for the language of the log: texts are compared by their words.")
+    elif not embedder:
+        notes.append("Texts were compared by their words: name an index with an embedder to compare their meaning.")
     if len(clusters) > EMBEDDED:
-        yield f"The {EMBEDDED:,} clusters that were asked most are compared in full, the others by words only."
+        notes.append(f"The {EMBEDDED:,} clusters that were asked most are compared in full, the others by words only.")
+    matched = sum(each.count for each in clusters if each.question)
+    asked = sum(each.count for each in clusters)
+    return Demand(file, len(log.asked), asked, len(clusters), matched, tuple(clusters[:KEPT]), tuple(notes))
+
+
+# Texts that ask the same
+
+
+def clusters_of(
+    log: Log,
+    questions: Sequence[Question],
+    fits: Callable[[str], bool],
+    embed: Callable[[Sequence[str]], NDArray[np.float32]],
+    progress: Progress,
+) -> list[Cluster]:
+    """Return what a log asks, the most asked first, each with the question of the set that asks the same, if any.
+
+    That is the nearest by words from `SAME_WORDS` on, else by embeddings from `SAME_MEANING` on; `embed` returns unit
+    vectors of texts in the languages that it `fits`.
+    """
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    clusters, words = _of_same_words(log, questions, progress)
+    of_set = [content(question.query, question.language) for question in questions]
+    by_words = TfidfVectorizer(analyzer=sorted, binary=True).fit([*words.values(), *of_set])
+    progress(0, None, "texts", "Comparing texts by their words")
+    rows = by_words.transform([words[each.text] for each in clusters[:COMPARED]])
+    clusters = _joined(clusters[:COMPARED], rows, SAME_WORDS) + clusters[COMPARED:]
+    if questions:
+        rows = by_words.transform([words[each.text] for each in clusters])
+        _match(clusters, rows, questions, by_words.transform(of_set), SAME_WORDS)
+    some = [each for each in sorted(clusters, key=_order)[:EMBEDDED] if fits(each.language)]
+    if some:
+        vectors, row_of = embed([each.text for each in some]), {each.text: row for row, each in enumerate(some)}
+        rest = [each for each in _joined(some, vectors, SAME_MEANING) if not each.question]
+        asked = [question for question in questions if fits(question.language)]
+        if rest and asked:
+            of_asked = embed([question.query for question in asked])
+            _match(rest, vectors[[row_of[each.text] for each in rest]], asked, of_asked, SAME_MEANING)
+    for each in clusters:
+        each.alike = round(each.alike, 3)
+    return sorted((each for each in clusters if each.count), key=_order)
+
+
+def _order(cluster: Cluster) -> int:
+    return -cluster.count
+
+
+def content(text: str, code: str) -> frozenset[str]:
+    """Return the content words of a text; all its words where it has none that carry content."""
+    return word_weights.content(text, code) or frozenset(normal(text).split())
+
+
+def _of_same_words(
+    log: Log, questions: Sequence[Question], progress: Progress
+) -> tuple[list[Cluster], dict[str, frozenset[str]]]:
+    """Return the texts of a log, those of the same content words together, and the words of each that leads.
+
+    A text that is too short to show its language is in that of most questions.
+    """
+    codes = [question.language for question in questions]
+    usual = max(set(codes), key=codes.count) if codes else ""
+    clusters: dict[tuple[frozenset[str], frozenset[str]], Cluster] = {}
+    for number, (text, count) in enumerate(log.asked):
+        if number % _BLOCK == 0:
+            progress(number, len(log.asked), "texts", "Reading words")
+        code = language.of_short(text, usual)
+        own, key = Cluster(text, code, count), (content(text, code), numerals.numbers(text))
+        if (lead := clusters.setdefault(key, own)) is not own:
+            lead.join(own)
+    return sorted(clusters.values(), key=_order), {each.text: own for (own, _), each in clusters.items()}
+
+
+def _joined(clusters: Sequence[Cluster], matrix: Matrix, alike: float) -> list[Cluster]:
+    """Join each cluster with the nearest leader before it with its numbers (ties: the first); return the leaders."""
+    from sklearn.neighbors import NearestNeighbors
+
+    numbers = [numerals.numbers(each.text) for each in clusters]
+    leads: dict[int, Cluster] = {}
+    near = NearestNeighbors(radius=1 - alike + 1e-6, metric="cosine").fit(matrix)
+    for start in range(0, len(clusters), _BLOCK):
+        found = near.radius_neighbors(matrix[start : start + _BLOCK])
+        for row, (far, places) in enumerate(zip(*found, strict=True), start):
+            order = places[np.lexsort((places, far.round(6)))]
+            lead = next((leads[n] for n in order if n in leads and numbers[n] == numbers[row]), None)
+            if lead is None:
+                leads[row] = clusters[row]
+            else:
+                lead.question = lead.question or clusters[row].question
+                lead.join(clusters[row])
+    return list(leads.values())
+
+
+def _match(
+    clusters: Sequence[Cluster], rows: Matrix, questions: Sequence[Question], of_set: Matrix, alike: float
+) -> None:
+    """Note how near the nearest question with the same numbers is to each cluster, and its id from `alike` on."""
+    from sklearn.neighbors import NearestNeighbors
+
+    numbers = [numerals.numbers(question.query) for question in questions]
+    near = NearestNeighbors(n_neighbors=min(_NEAREST, len(questions)), metric="cosine").fit(of_set)
+    for start in range(0, len(clusters), _BLOCK):
+        distances, places = near.kneighbors(rows[start : start + _BLOCK])
+        for own, far, order in zip(clusters[start : start + _BLOCK], distances, places, strict=True):
+            at = next((n for n, place in enumerate(order) if numbers[place] == numerals.numbers(own.text)), None)
+            if at is not None:
+                own.alike = max(own.alike, float(1 - far[at]))
+                if 1 - far[at] >= alike - 1e-6:
+                    own.question = questions[order[at]].id
+
+
+# Kept with the set
 
 
 def store(workspace: Workspace, question_set: QuestionSet, demand: Demand) -> None:
@@ -164,40 +267,29 @@ def add(workspace: Workspace, question_set: QuestionSet, texts: Sequence[str]) -
     Each is set aside until its evidence is marked.
     """
     demand = stored(workspace, question_set)
-    wanted = set(texts)
-    chosen = [each for each in demand.clusters if each.text in wanted and not each.question] if demand else []
+    chosen = [each for each in demand.unasked if each.text in texts] if demand else []
     if demand is None or not chosen:
         return []
-    questions = [
-        Question(
-            digest("asked", normal(each.text)), each.text, "", (), "log", "quarantined", NO_EVIDENCE,
-            language=each.language,
+    questions = []
+    for each in chosen:
+        each.question, each.alike = digest("asked", normal(each.text)), 1.0
+        questions.append(
+            Question(each.question, each.text, "", (), "log", "quarantined", NO_EVIDENCE, language=each.language)
         )
-        for each in chosen
-    ]  # fmt: skip
     edit = Edit(workspace.person.name, "added from what people ask")
     workspace.store.questions.put(question_set.id, questions, edit=edit)
-    ids = {each.text: question.id for each, question in zip(chosen, questions, strict=True)}
-    clusters = [
-        replace(each, question=ids[each.text], alike=1.0) if each.text in ids else each for each in demand.clusters
-    ]
-    store(workspace, question_set, replace(demand, clusters=tuple(clusters)))
+    store(workspace, question_set, replace(demand, matched=demand.matched + sum(each.count for each in chosen)))
     workspace.store.evidence.settle_all()
     return questions
 
 
-NO_EVIDENCE = "asked by people: mark its evidence, or release it as unanswerable"
-"""Why a question of a log is set aside."""
-
-
 def sentences(demand: Demand) -> Iterator[str]:
     """Yield what a log says, in words."""
-    clusters = len(demand.clusters) + demand.unlisted
+    are = "is" if demand.texts == 1 else "are"
     yield (
-        f"Asked {counted(demand.asked, 'time')}, in {counted(demand.texts, 'different text')}, which "
-        f"{'is' if demand.texts == 1 else 'are'} {counted(clusters, 'question')} ({demand.file})."
+        f"Asked {counted(demand.asked, 'time')}, in {counted(demand.texts, 'different text')}, which {are} "
+        f"{counted(demand.different, 'question')} ({demand.file})."
     )
-    if demand.share is not None:
-        yield f"{demand.share:.0%} of what was asked is a question of the set, or nearly."
-    if demand.unlisted:
-        yield f"{demand.unlisted:,} rarer questions, asked {demand.unlisted_asked:,} times, are counted and not listed."
+    yield f"{demand.share:.0%} of what was asked is a question of the set, or nearly."
+    if (more := demand.different - len(demand.clusters)) > 0:
+        yield f"{more:,} rarer questions are counted and not listed."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -225,10 +224,10 @@ def _asked(workspace: Workspace, arguments: Mapping[str, Any], progress: Progres
     question_set = workspace.store.sets.get(arguments["questions"])
     index = workspace.store.indexes.get(arguments["index"]) if arguments["index"] else None
     log = asked.read_log(file, workspace.settings.keys, progress)
-    read = demand.examine(workspace, question_set, log, file.name, time.time(), index, progress)
+    read = demand.examine(workspace, question_set, log, file.name, index, progress)
     progress(0, None, "texts", "Storing")
     demand.store(workspace, question_set, read)
-    return {"questions": question_set.name, "texts": read.texts, "asked": read.asked, "clusters": len(read.clusters)}
+    return {"questions": question_set.name, "texts": read.texts, "asked": read.asked, "clusters": read.different}
 
 
 def _run(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from ragviz.core import addresses
 from ragviz.core.addresses import HIDDEN
@@ -46,31 +46,14 @@ _BLANKS = re.compile(r"\s+")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A text that was asked `count` times: as it came first, of all that differ in case, width and signs only."""
-
-    text: str
-    count: int
-
-
-@dataclass(frozen=True, slots=True)
 class Log:
-    """What a log holds: distinct texts, the most asked first; ties in the order of the file.
+    """What a log holds: texts with how often each was asked, the most asked first (ties: as in the file), and notes.
 
-    `hidden` counts the texts out of which something was taken, `shortened` those that were cut.
+    Of texts that differ in case, width and signs only the first stands for all.
     """
 
-    asked: tuple[Asked, ...]
-    rows: int
-    problems: tuple[Problem, ...] = ()
-    hidden: int = 0
-    shortened: int = 0
-    notes: tuple[str, ...] = field(default=())
-
-    @property
-    def total(self) -> int:
-        """How often anything was asked."""
-        return sum(each.count for each in self.asked)
+    asked: tuple[tuple[str, int], ...]
+    notes: tuple[str, ...] = ()
 
 
 def read_log(file: InputFile, keys: Sequence[str] = (), progress: Progress = silent) -> Log:
@@ -83,12 +66,12 @@ def read_log(file: InputFile, keys: Sequence[str] = (), progress: Progress = sil
     problems: list[Problem] = []
     notes: list[str] = []
     counts, texts = Counter[str](), dict[str, str]()
-    rows = hidden = shortened = 0
+    hidden = shortened = 0
     is_table = file.name.lower().endswith(_TABLES) or file.head().startswith(("{", "[")) or _has_header(file)
     read = _of_table(file, problems, notes) if is_table else ((n, line, 1) for n, line in file.readable_lines(problems))
-    for rows, (number, asked, count) in enumerate(read, start=1):
-        if rows % _REPORTED == 0:
-            progress(rows, None, "rows", "Reading the log")
+    for done, (number, asked, count) in enumerate(read):
+        if done % _REPORTED == 0:
+            progress(done, None, "rows", "Reading the log")
         clean = _BLANKS.sub(" ", harmless(asked, keys)).strip()
         hidden += HIDDEN in clean and HIDDEN not in asked
         shortened += len(clean) > LONGEST
@@ -105,8 +88,12 @@ def read_log(file: InputFile, keys: Sequence[str] = (), progress: Progress = sil
         first = min(problems, key=lambda problem: problem.row)
         said = counted(len(problems), "row", "was")
         notes.append(f"{said} left out: row {first.row} {harmless(first.reason, keys)}{' …' * (len(problems) > 1)}")
-    asked_texts = sorted((Asked(text, counts[key]) for key, text in texts.items()), key=lambda each: -each.count)
-    return Log(tuple(asked_texts), rows, tuple(problems), hidden, shortened, tuple(notes))
+    if hidden:
+        notes.append(f"Keys, addresses of mail or long numbers were taken out of {counted(hidden, 'text')}.")
+    if shortened:
+        notes.append(f"{counted(shortened, 'text', 'was')} cut after the first {LONGEST:,} characters.")
+    asked_texts = sorted(((text, counts[key]) for key, text in texts.items()), key=lambda each: -each[1])
+    return Log(tuple(asked_texts), tuple(notes))
 
 
 def harmless(text: str, keys: Sequence[str] = ()) -> str:

@@ -32,9 +32,8 @@ def show(corpus: Corpus, question_set: QuestionSet) -> None:
         return
     with tiles.row():
         tiles.tile("Asked", f"{read.asked:,}", f"{read.texts:,} texts of {plain(read.file)}")
-        tiles.tile("Different questions", f"{len(read.clusters) + read.unlisted:,}", "texts that ask the same are one")
-        share = "not known" if read.share is None else f"{read.share:.0%}"
-        tiles.tile("In the set", share, f"{len(read.unasked):,} questions are not")
+        tiles.tile("Different questions", f"{read.different:,}", "texts that ask the same are one")
+        tiles.tile("In the set", f"{read.share:.0%}", f"{len(read.unasked):,} questions are not")
     said = [*list(demand.sentences(read))[2:], *read.notes]  # the tiles say the first two
     st.caption("  \n".join(map(plain, said)))
     _clusters(question_set, read)
