@@ -46,15 +46,15 @@ def test_losses_are_counted_by_document_and_those_to_new_chunks_told_from_others
     assert job.result["run"] == "second"
     found = competition.competition(workspace, first, workspace.store.runs.get("second"))
     assert (found.added, found.chunks) == (("new.md",), 1)
-    assert found.total == competition.Row("", 3, 1.0, 1 / 3, 2 / 3, 2, 1, 0)
+    assert found.total == competition.Row("", 3, 1.0, 1 / 3, 2 / 3, 2, 1)
     assert found.rows == (
-        competition.Row("a.md", 1, 1.0, 0.0, 1.0, 1, 1, 0),
-        competition.Row("d.md", 1, 1.0, 0.0, 0.0, 1, 0, 0),
-        competition.Row("b.md", 1, 1.0, 1.0, 1.0, 0, 0, 0),
+        competition.Row("a.md", 1, 1.0, 0.0, 1.0, 1, 1),
+        competition.Row("d.md", 1, 1.0, 0.0, 0.0, 1, 0),
+        competition.Row("b.md", 1, 1.0, 1.0, 1.0, 0, 0),
     )
-    assert [(each.question_id, each.rank_before, each.rank_after, each.above) for each in found.lost] == [
-        ("q0", 1, 2, 1),
-        ("q2", 1, 2, 0),
+    assert [(each.question_id, each.rank_before, each.rank_after, each.to_competition) for each in found.lost] == [
+        ("q0", 1, 2, True),
+        ("q2", 1, 2, False),
     ]
     assert health_sentences.competition(found) == [
         "Recall@1 of the 3 questions about the earlier documents was 1.000 in first, and is 0.333 in second.",

@@ -282,18 +282,16 @@ def runs_again(
     if before != after:
         other = f"The index was built with other choices than when '{earlier.name}' was made: "
         words = [f"{other}what was lost or gained may be due to that, not to new documents.", *words]
-    lost = [asdict(each) | {"to_competition": each.to_competition} for each in found.lost]
-    body = {"words": words, **asdict(found), "lost": lost}
-    console.show(body, as_json, lambda: _draw_again(found, words))
+    console.show({"words": words, **asdict(found)}, as_json, lambda: _draw_again(found, words))
 
 
 def _draw_again(found: competition.Competition, words: Sequence[str]) -> None:
-    columns = ("document", "n", "before", "after", "without new", "lost", "to competition", "gained")
-    changed = [row for row in found.rows if row.lost or row.gained or not row.before == row.after == row.without]
+    columns = ("document", "n", "before", "after", "without new", "lost", "to competition")
+    changed = [row for row in found.rows if not row.before == row.after == row.without]
     rows = []
     for row in (found.total, *changed):
         recalls = (f"{recall:.3f}" for recall in (row.before, row.after, row.without))
-        rows.append((row.document or "all", row.n, *recalls, row.lost, row.to_competition, row.gained))
+        rows.append((row.document or "all", row.n, *recalls, row.lost, row.to_competition))
     console.table(columns, rows, f"Recall@{found.k}: {found.earlier} → {found.later}")
     if unchanged := len(found.rows) - len(changed):
         console.say(f"Unchanged: {counts.counted(unchanged, 'document')}, which --json lists too.")
@@ -301,12 +299,10 @@ def _draw_again(found: competition.Competition, words: Sequence[str]) -> None:
     if found.lost:
         lost = []
         for each in found.lost:
-            ranks, to = (
-                (each.rank_before or "–", each.rank_after or "–"),
-                "competition" if each.to_competition else "other",
-            )
-            lost.append((each.question_id, console.line(each.text), *ranks, each.above, to))
-        console.table(("question", "text", "rank before", "rank now", "new chunks above", "lost to"), lost)
+            to = "competition" if each.to_competition else "other"
+            ranks = each.rank_before or "–", each.rank_after or "–"
+            lost.append((each.question_id, console.line(each.text), *ranks, to))
+        console.table(("question", "text", "rank before", "rank now", "lost to"), lost)
 
 
 @runs_app.command("rename")

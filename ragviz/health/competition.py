@@ -6,17 +6,16 @@ was lost and is found then was lost to competition; what stays lost has other re
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ragviz.core.configuration import IndexInfo, Run
+from ragviz.core.configuration import Run
 from ragviz.core.document import Chunk
 from ragviz.core.errors import UsageError
-from ragviz.core.question import Question
-from ragviz.core.ranking import Ranking, Retrieved
+from ragviz.core.ranking import Ranking
 from ragviz.core.stopping import Progress, silent
 from ragviz.index import indexing
 from ragviz.metrics import rank_metrics
@@ -25,7 +24,6 @@ from ragviz.runs import measurements, running, searched_again
 from ragviz.workspace import Workspace
 
 Floats = NDArray[np.float64]
-
 INDEXED = "indexed:"
 """Beginning of the set's fact that holds the names of the documents of a run's index, before the run's id."""
 
@@ -35,7 +33,7 @@ class Row:
     """Questions about a document, or all: means of recall at k before, after, and after without the new chunks.
 
     `lost` counts questions that find less than before, `to_competition` those of them that find as much as before
-    without the new chunks, `gained` those that find more than before.
+    without the new chunks.
     """
 
     document: str
@@ -45,30 +43,17 @@ class Row:
     without: float
     lost: int
     to_competition: int
-    gained: int
 
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """A question that finds less than before: recall at k, ranks by which all its evidence came (0: not to the depth).
-
-    `above` are chunks of new documents that rank above the evidence now, or among the first `depth` where it is not
-    found there.
-    """
+    """A question that finds less than before: ranks by which all its evidence came (0: not to the depth)."""
 
     question_id: str
     text: str
-    before: float
-    after: float
-    without: float
     rank_before: int
     rank_after: int
-    above: int
-
-    @property
-    def to_competition(self) -> bool:
-        """Whether it finds as much as before without the new chunks."""
-        return self.without >= self.before
+    to_competition: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,12 +88,10 @@ def run_again(workspace: Workspace, earlier: Run, name: str, progress: Progress 
     info = next((each for each in store.indexes.all(earlier.corpus_id) if each.id == earlier.config.index), None)
     if info is None:
         raise UsageError(f"The index of run '{earlier.name}' was deleted: make a run on another one.")
-    fact = f"{INDEXED}{earlier.id}"
-    set_id = earlier.config.questions
+    fact, set_id, indexed = f"{INDEXED}{earlier.id}", earlier.config.questions, {*info.documents}
     if store.sets.fact(set_id, fact) is None and searched_again.index_of(workspace, earlier) is not None:
-        indexed = set(info.documents)
-        held = sorted(d.name for d in store.documents.all(info.corpus_id, replaced=True) if d.id in indexed)
-        store.sets.put_fact(set_id, fact, held, counted=False)
+        documents = store.documents.all(info.corpus_id, replaced=True)
+        store.sets.put_fact(set_id, fact, [each.name for each in documents if each.id in indexed], counted=False)
     indexing.build_index(workspace, store.corpora.get(earlier.corpus_id), info.name, info.config, progress=progress)
     config = replace(earlier.config, answerer="none", model="", judge="", metrics=(), instructions="")
     return running.run(workspace, name, config, progress=progress)
@@ -118,28 +101,29 @@ def competition(workspace: Workspace, earlier: Run, later: Run, k: int | None = 
     """Compare a run with a later one of the same questions on an index with more documents.
 
     New documents are those of the later index of whose name the earlier one held none; where that is not known, those
-    added since the earlier run. A document with evidence of a question of the earlier run is not new: it replaced one.
+    added since the earlier run under a name that none had then.
 
     Raises:
         UsageError: the runs share no question with evidence, `k` is past their depth, or the later index was built
             anew since.
 
     """
-    k = earlier.config.k if k is None else k
+    store, k = workspace.store, earlier.config.k if k is None else k
     depth = min(earlier.config.depth, later.config.depth)
     if not 1 <= k <= depth:
         raise UsageError(f"k is {k}, and the runs rank {depth} chunks: give a k from 1 to {depth}.")
     info = searched_again.index_of(workspace, later)
     if info is None:
         raise UsageError(f"The index of run '{later.name}' was built anew or deleted since: make that run again.")
-    before, after = ({r.question_id: r for r in workspace.store.rankings.all(run.id)} for run in (earlier, later))
-    questions = [
-        question for question in workspace.store.rankings.questions(later.id)
-        if before.get(question.id) and after.get(question.id) and before[question.id].gold and after[question.id].gold
-    ]  # fmt: skip
+    before, after = ({r.question_id: r for r in store.rankings.all(run.id) if r.gold} for run in (earlier, later))
+    questions = [each for each in store.rankings.questions(later.id) if each.id in before and each.id in after]
     if not questions:
         raise UsageError(f"Runs '{earlier.name}' and '{later.name}' share no question with evidence.")
-    new = _new_documents(workspace, earlier, info, questions, before.values())
+    documents = store.documents.all(info.corpus_id, replaced=True)
+    known = store.sets.fact(earlier.config.questions, f"{INDEXED}{earlier.id}")
+    known = {each.name for each in documents if each.added <= earlier.created} if known is None else {*known}
+    held = {*info.documents}
+    new = {each.id: each.name for each in documents if each.id in held and each.name not in known}
     old_results, new_results = ([each[q.id] for q in questions] for each in (before, after))
     kept = [tuple(i for i in each.ranking.ids if _document(i) not in new) for each in new_results]
     without = [
@@ -150,46 +134,28 @@ def competition(workspace: Workspace, earlier: Run, later: Run, k: int | None = 
     ]
     recall = rank_metrics.RANKING["recall"].function
     measured = [np.asarray(recall(each)[:, k - 1], dtype=np.float64) for each in tables]
+    was, now, alone = measured
     ranks = [rank_metrics.ranks(each).tolist() for each in tables]
-    names = workspace.store.documents.names(later.corpus_id)
+    names = store.documents.names(later.corpus_id)
     about = [documents_of(question, names) for question in questions]
     rows = [
         _row(name, measured, [place for place, of in enumerate(about) if name in of])
         for name in dict.fromkeys(name for of in about for name in of)
     ]
-    lost = []
-    for place, question in enumerate(questions):
-        was, now, alone = (float(values[place]) for values in measured)
-        if now < was:
-            reached = new_results[place].ranking.ids[: ranks[1][place] or depth]
-            above = sum(_document(chunk_id) in new for chunk_id in reached)
-            lost.append(Lost(question.id, question.text, was, now, alone, ranks[0][place], ranks[1][place], above))
+    lost = [
+        Lost(question.id, question.text, ranks[0][place], ranks[1][place], bool(alone[place] >= was[place]))
+        for place, question in enumerate(questions)
+        if now[place] < was[place]
+    ]
     return Competition(
         earlier.name,
         later.name,
         k,
-        tuple(sorted(names[document_id] for document_id in new)),
-        sum(map(len, workspace.store.indexes.cuts(info.build, sorted(new)).values())),
+        tuple(sorted(new.values())),
+        sum(map(len, store.indexes.cuts(info.build, sorted(new)).values())),
         _row("", measured, range(len(questions))),
         tuple(sorted(rows, key=lambda row: (-row.lost, row.document))),
         tuple(sorted(lost, key=lambda each: not each.to_competition)),
-    )
-
-
-def _new_documents(
-    workspace: Workspace, earlier: Run, info: IndexInfo, questions: Sequence[Question], results: Iterable[Retrieved]
-) -> frozenset[str]:
-    """Return the ids of the documents of an index that the earlier run's did not hold."""
-    known = workspace.store.sets.fact(earlier.config.questions, f"{INDEXED}{earlier.id}")
-    old = {span.document_id for question in questions for span in question.spans}
-    if known is None:
-        old |= {_document(chunk_id) for result in results for chunk_id in result.ranking.ids}
-    current = set(info.documents) - old
-    return frozenset(
-        document.id
-        for document in workspace.store.documents.all(info.corpus_id, replaced=True)
-        if document.id in current
-        and (document.added > earlier.created if known is None else document.name not in known)
     )
 
 
@@ -200,7 +166,6 @@ def _document(chunk_id: str) -> str:
 
 def _row(name: str, measured: Sequence[Floats], places: Sequence[int]) -> Row:
     before, after, without = (values[list(places)] for values in measured)
-    means = float(before.mean()), float(after.mean()), float(without.mean())
     lost = after < before
-    counts = int(lost.sum()), int((lost & (without >= before)).sum()), int((after > before).sum())
-    return Row(name, len(places), *means, *counts)
+    means = float(before.mean()), float(after.mean()), float(without.mean())
+    return Row(name, len(places), *means, int(lost.sum()), int((lost & (without >= before)).sum()))
