@@ -99,22 +99,22 @@ def test_questions_that_come_back_are_on_the_side_that_they_had(workspace, quest
     store = workspace.store
     store.questions.put(question_set.id, [question("a"), question("b")])  # 1
     store.questions.put(question_set.id, [question("c", text='A "side": ["test", "0"]}')])  # 2
-    sides = {"a": "validation", "b": "test", "c": "test"}
     split = Split("stratified", 0.5, 0)
+    sides = {"a": "validation", "b": "test", "c": "test"}
     store.sets.put_split(question_set.id, split, sides)
-    versions.undo(workspace, latest(workspace, question_set))  # 3: without c
-    versions.undo(workspace, latest(workspace, question_set))  # 4: empty
-    assert now(workspace, question_set) == {}
-    assert [q.split for _, q in store.versions.of_question(question_set.id, "c") if q] == [""]
-    versions.restore(workspace, latest(workspace, question_set), 2)
-    assert {i: q.split for i, q in now(workspace, question_set).items()} == sides
-    assert latest(workspace, question_set).sides == {"validation": 1, "test": 2}
+    store.questions.delete(question_set.id, ["c"])  # 3
+    versions.undo(workspace, latest(workspace, question_set))  # 4
+    assert {i: q.split for i, q in now(workspace, question_set).items()} == {
+        "a": "validation",
+        "b": "test",
+        "c": "test",
+    }
     assert versions.differences(store, latest(workspace, question_set), 2) == []  # a side is not part of a version
-    store.questions.delete(question_set.id, ["c"])  # 6
+    store.questions.delete(question_set.id, ["c"])  # 5
     store.sets.put_split(question_set.id, split, {"a": "test", "b": "validation"})
-    store.questions.put(question_set.id, [question("c")])  # 7: new, not taken back
+    store.questions.put(question_set.id, [question("c")])  # 6: new, not taken back
     assert now(workspace, question_set)["c"].split == ""
-    store.questions.delete(question_set.id, ["b"])  # 8
+    store.questions.delete(question_set.id, ["b"])  # 7
     store.sets.put_split(question_set.id, Split("stratified", 0.5, 1), {"a": "test", "c": "validation"})
     versions.undo(workspace, latest(workspace, question_set))
     assert {i: q.split for i, q in now(workspace, question_set).items()} == {"a": "test", "b": "", "c": "validation"}
@@ -171,7 +171,7 @@ def test_the_command_line_reviews_compares_and_takes_back(workspace, command_lin
     assert command_line("questions", "diff", "asked", 3, 1)[0] == 2
     assert command_line("questions", "undo", "asked")[0] == 0
     assert authoring.question_of(store, question_set, "q1").status == "rejected"
-    assert command_line("questions", "restore", "asked", 1)[0] == 0
+    assert command_line("questions", "undo", "asked")[0] == 0
     assert authoring.question_of(store, question_set, "q1").status == "proposed"
     for words in (("versions", "asked"), ("diff", "asked", 1)):
         assert command_line("questions", *words)[0] == 0

@@ -394,15 +394,3 @@ def questions_undo(set_name: str, as_json: Json = False) -> None:
     version = question_verbs.undo(workspace, question_set)
     line = f"Took back version {version.number} of '{question_set.name}': {version.action}."
     console.show(versions.version_row(version), as_json, lambda: console.say(line))
-
-
-@questions_app.command("restore")
-def questions_restore(set_name: str, version: int, as_json: Json = False) -> None:
-    """Make all questions of a set as they were in a version; that is a new version, and can be undone."""
-    workspace = console.open_workspace()
-    question_set = workspace.store.sets.get(set_name)
-    count = question_verbs.restore(workspace, question_set, version)
-    changed, again = counts.counted(count, "question"), "is as it was" if count == 1 else "are as they were"
-    body = {"questions": question_set.name, "restored": version, "changed": count}
-    line = f"{changed} of '{question_set.name}' {again} in version {version}."
-    console.show(body, as_json, lambda: console.say(line))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -131,31 +131,13 @@ def undo(workspace: Workspace, question_set: QuestionSet) -> SetVersion:
     changes = store.versions.changes(question_set.id, version.number - 1, version.number)
     action = f"took back version {version.number}: {version.action}"
     edit = Edit(workspace.person.name, action, f"{UNDO}{version.number}")
-    _restore(store, question_set, changes, edit)
-    return version
-
-
-def restore(workspace: Workspace, question_set: QuestionSet, number: int) -> int:
-    """Make all questions of a set as they were in a version, as a new version; return how many that changes.
-
-    Raises:
-        UsageError: there is no such version.
-
-    """
-    found = differences(workspace.store, question_set, number)
-    edit = Edit(workspace.person.name, f"restored version {number}", f"restore:{question_set.version + 1}")
-    _restore(workspace.store, question_set, [each.change for each in found], edit)
-    return len(found)
-
-
-def _restore(store: Store, question_set: QuestionSet, changes: Iterable[QuestionChange], edit: Edit) -> None:
-    """Write questions as they were before changes; evidence in documents replaced since is moved afterwards."""
     before = {change.question_id: change.before for change in changes}
     if back := [question for question in before.values() if question is not None]:
         store.questions.put(question_set.id, back, edit=edit, back=True)
     if gone := [question_id for question_id, question in before.items() if question is None]:
         store.questions.delete(question_set.id, gone, edit)
-    store.evidence.settle_all()
+    store.evidence.settle_all()  # of what comes back, documents may have been replaced since
+    return version
 
 
 def version_row(version: SetVersion) -> dict[str, Any]:

@@ -123,7 +123,6 @@ def delete(workspace: Workspace, question_set: QuestionSet) -> None:
 
 split = verb("editor", "split a question set")(sets.split)
 undo = verb("editor", "change a question set")(versions.undo)
-restore = verb("editor", "change a question set")(versions.restore)
 quarantine = verb("editor", "change a question set")(quarantined.quarantine)
 release = verb("editor", "change a question set")(quarantined.release)
 add_asked = verb("editor", "add questions")(demand.add)

@@ -74,15 +74,7 @@ def show(question_set: QuestionSet) -> None:
 
 def _changes(question_set: QuestionSet, number: int) -> None:
     before = number - 1
-    with st.container(horizontal=True, vertical_alignment="center"):
-        heading.section(f"What version {number} changed")
-        if st.button(f"Restore {before}…", key="restore-version", disabled=acting.off()):
-            notices.confirm(
-                f"All questions of “{question_set.name}” become as they were in version {before}, as a new version: "
-                "this can be undone. Earlier runs keep the questions as they were asked.",
-                "Restore",
-                lambda: question_verbs.restore(cache.workspace(), question_set, before),
-            )
+    heading.section(f"What version {number} changed")
     found = versions.differences(cache.workspace().store, question_set, before, number)
     if not found:
         st.caption("No question differs.")
