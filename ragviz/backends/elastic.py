@@ -80,15 +80,7 @@ class ElasticIndex:
         return int(reply.get("count", 0))
 
     def check(self, expected: int, content: str = "") -> None:
-        """Do nothing when `expected` chunks are published with the digest `content` ("": not compared), unchanged.
-
-        The server numbers all operations on an index: none may follow the last one of the build.
-
-        Raises:
-            DamagedIndex: nothing is published, it cannot be searched, is another content, or was written to.
-            SearchError: the server cannot be asked.
-
-        """
+        """As the protocol says; the server numbers all operations on an index: none may follow the build's last one."""
         published = None
         try:
             published = self.published()
@@ -133,14 +125,7 @@ class ElasticIndex:
         return int(reply["_all"]["primaries"]["store"]["size_in_bytes"]) if "_all" in reply else 0
 
     def rebuild(self, dims: int) -> ElasticWriter:
-        """Open a writer that starts empty and replaces the content when published.
-
-        What crashed builds of this index left is deleted first.
-
-        Raises:
-            SearchError: the server is too old for the kind of index, or refuses.
-
-        """
+        """Open a writer that starts empty; what crashed builds of this index left is deleted first."""
         if dims:
             self.server.version(self.options["type"])
         self.sweep()
@@ -152,12 +137,7 @@ class ElasticIndex:
         return ElasticWriter(self, concrete, dims, fresh=True)
 
     def update(self) -> ElasticWriter:
-        """Open a writer that starts from a copy of the published content.
-
-        Raises:
-            SearchError: nothing is published under the name.
-
-        """
+        """Open a writer that starts from a copy of the published content."""
         self.sweep()
         published = self.published()
         if published is None:
@@ -176,15 +156,7 @@ class ElasticIndex:
         return concrete
 
     def knn(self, vectors: Vectors, depth: int) -> list[Ranking]:
-        """Return the nearest chunks of each row by the index's graph or scan; scores are those of the similarity.
-
-        Cosine and dot product are -1 … 1 for rows of unit length; l2_norm is the negative distance.
-
-        Raises:
-            SearchError: there are no published vectors or of other dimensions, or the server fails.
-            UsageError: `depth` is not 1 … 10,000.
-
-        """
+        """Return the nearest chunks of each row by the index's graph or scan; UsageError beyond a depth of 10,000."""
         elastic_requests.check_depth(depth)
         published = self.published()
         if published is None:
@@ -198,13 +170,7 @@ class ElasticIndex:
         )
 
     def bm25(self, queries: Sequence[str], depth: int) -> list[Ranking]:
-        """Return the best chunks for each query by BM25: only chunks that share a term with the query.
-
-        Raises:
-            SearchError: the server fails.
-            UsageError: `depth` is not 1 … 10,000.
-
-        """
+        """Return the best chunks for each query by BM25; UsageError beyond a depth of 10,000."""
         elastic_requests.check_depth(depth)
         if self.published() is None:
             return [NOTHING] * len(queries)
@@ -326,12 +292,7 @@ class ElasticWriter:
         self._in_flight: deque[tuple[Future[None], frozenset[str]]] = deque()
 
     def add(self, chunks: Sequence[Chunk], vectors: Vectors) -> None:
-        """Add `chunks` with their vectors, row by row; an id that is already there is replaced.
-
-        Raises:
-            SearchError: other dimensions, a vector that cannot be compared, or the server refuses.
-
-        """
+        """Add `chunks` with their vectors, row by row; an id that is already there is replaced."""
         rows = checked(vectors, self._dims, self._index.similarity, f"Index {self._index.name!r}")
         for part in elastic_requests.batches(chunks, self._dims):
             self._send([chunk.id for chunk in chunks[part]], elastic_requests.add_operations(chunks[part], rows[part]))
@@ -345,12 +306,8 @@ class ElasticWriter:
     def publish(self, expected: int, content: str = "") -> None:
         """Check the number of chunks, move the alias to the content in one step, and delete the old content.
 
-        `content` is its digest, for `ElasticIndex.check`. The server builds the graph of a fresh index afterwards, by
-        merging its segments; until then each is searched exactly.
-
-        Raises:
-            SearchError: the content is not `expected` chunks, or the server refuses; nothing is published.
-
+        The server builds the graph of a fresh index afterwards, by merging its segments; until then each is searched
+        exactly.
         """
         self._require_open()
         self._wait(most=0)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ragviz.backends.elastic_requests import OLDEST, TYPES, Body
 from ragviz.core import certificates
@@ -22,10 +21,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Send(Protocol):
-    """Sends operations in one request; returns the result of each, in order."""
-
-    def __call__(self, client: Elasticsearch, operations: Sequence[bytes]) -> list[Body]: ...  # noqa: D102
+Send = Callable[["Elasticsearch", Sequence[bytes]], list[Body]]
+"""Sends operations in one request; returns the result of each, in order."""
 
 
 BULK_THREADS = 2
@@ -125,7 +122,8 @@ class Server:
         results: list[Body] = [{}] * len(items)
         waiting = list(range(len(items)))
         for pause in (*RETRY_SECONDS, None):
-            replies = self.ask(partial(send, operations=[items[position] for position in waiting]))
+            operations = [items[position] for position in waiting]
+            replies = self.ask(lambda client, some=operations: send(client, some))  # type: ignore[misc]
             for position, reply in zip(waiting, replies, strict=True):
                 results[position] = reply
             failed = [results[position] for position in waiting if "error" in results[position]]
@@ -199,7 +197,6 @@ class Server:
         return f"Elasticsearch at {self.address} refuses the request ({status}): {reason_of(body)}."
 
     def _sign_in_advice(self) -> str:
-        """Say which credentials were refused, or are missing."""
         settings = self.settings
         if settings.elasticsearch_api_key is not None:
             return "ELASTICSEARCH_API_KEY is wrong, has expired, or was invalidated: set one that the server knows"

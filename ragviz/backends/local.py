@@ -65,12 +65,7 @@ class LocalIndex:
         return sum(path.stat().st_size for path in files if path.is_file())
 
     def check(self, expected: int, content: str = "") -> None:
-        """Do nothing when `expected` chunks are published, unbroken, with the digest `content` ("": not compared).
-
-        Raises:
-            DamagedIndex: nothing is published, its files do not belong together, or it is another content.
-
-        """
+        """Do nothing when `expected` chunks are published, unbroken, with the digest `content` ("": not compared)."""
         generation = self.live()
         if generation is None:
             raise DamagedIndex(self.name, f"it was removed from {self.folder}, or cannot be read there")
@@ -80,33 +75,20 @@ class LocalIndex:
             raise DamagedIndex(self.name, f"it has {len(generation.ids):,} chunks, and {expected:,} were built")
 
     def rebuild(self, dims: int) -> LocalWriter:
-        """Open a writer that starts empty and replaces the content when published.
-
-        What crashed builds of this index left is deleted first.
-        """
+        """Open a writer that starts empty; what crashed builds of this index left is deleted first."""
         if dims < 0:
             raise UsageError(f"Vectors cannot have {dims} dimensions; use at least 1, or 0 for no vectors.")
         return LocalWriter(self, dims, None)
 
     def update(self) -> LocalWriter:
-        """Open a writer that starts from the published content.
-
-        Raises:
-            SearchError: nothing is published under the name.
-
-        """
+        """Open a writer that starts from the published content."""
         generation = self.live()
         if generation is None:
             raise SearchError(f"Index {self.name!r} has nothing to update; build it first.")
         return LocalWriter(self, generation.dims, generation)
 
     def knn(self, vectors: Vectors, depth: int) -> list[Ranking]:
-        """Return the exact nearest chunks of each row; scores are cosine, dot product or negative distance.
-
-        Raises:
-            SearchError: the index has no vectors or of other dimensions, or these cannot be compared.
-
-        """
+        """Return the exact nearest chunks of each row."""
         check_depth(depth)
         generation = self.live()
         if generation is None:
@@ -144,12 +126,7 @@ class LocalIndex:
         return name if GENERATION.fullmatch(name) else None
 
     def live(self) -> Generation | None:
-        """Open the generation that is searched, once.
-
-        Raises:
-            DamagedIndex: it cannot be read, or was built for another similarity.
-
-        """
+        """Open the generation that is searched, once; DamagedIndex when it cannot be."""
         while (name := self.live_name()) is not None:
             generation = self._open
             if generation is not None and generation.name == name:
@@ -227,12 +204,7 @@ class LocalWriter:
             self.arrived = RowsFile(self.folder / "arrived")
 
     def add(self, chunks: Sequence[Chunk], vectors: Vectors) -> None:
-        """Add `chunks` with their vectors, row by row; an id that is already there is replaced.
-
-        Raises:
-            SearchError: the vectors do not fit the index or the chunks, or the disk refuses.
-
-        """
+        """Add `chunks` with their vectors, row by row; an id that is already there is replaced."""
         self._check_open()
         if len(vectors) != len(chunks):
             raise SearchError(f"{len(chunks)} chunks came with {len(vectors)} vectors; give one for each.")
@@ -250,13 +222,7 @@ class LocalWriter:
             self.added.pop(chunk_id, None)
 
     def publish(self, expected: int, content: str = "") -> None:
-        """Check the number of chunks, and make the content searchable; `content` is its digest, for `LocalIndex.check`.
-
-        Raises:
-            SearchError: the content is not `expected` chunks, another writer published since this update began, or
-                the disk refuses; nothing is published.
-
-        """
+        """Check the number of chunks, and make the content searchable; nothing is where another writer published."""
         self._check_open()
         kept = self._kept()
         self._check_count(len(kept) + len(self.added), expected)
@@ -294,7 +260,6 @@ class LocalWriter:
         return np.flatnonzero(~np.isin(self.base.ids, outdated))
 
     def _write(self, kept: Indices, content: str) -> None:
-        """Write the generation's files: kept and added rows, in the order of their ids."""
         self.arrived.close()
         arrived = generations.open_rows(self.folder / "arrived", self.dims)
         places = [(arrived, row) for row in self.added.values()]
@@ -310,7 +275,6 @@ class LocalWriter:
         generations.write_checksums(self.folder, ("meta.json", "ids.npy", "rows", "bm25"))
 
     def _copy(self, places: Sequence[tuple[Rows, int]]) -> None:
-        """Write vectors and terms, read from their places, and the BM25 index of the terms."""
         rows, bm25 = RowsFile(self.folder / "rows"), Bm25File(self.folder / "bm25")
         for start in range(0, len(places), exact.BLOCK_ROWS):
             block = places[start : start + exact.BLOCK_ROWS]

@@ -164,7 +164,6 @@ class Field:
 
     @property
     def _noun(self) -> str:
-        """The label without its unit."""
         return self.label.partition(" (")[0]
 
 

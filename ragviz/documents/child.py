@@ -147,7 +147,6 @@ class _Child:
         return reply
 
     def end(self) -> None:
-        """Kill the process; may be called again."""
         self._process.kill()
         with suppress(OSError):  # unwritten data
             self._process.communicate()

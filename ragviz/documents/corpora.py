@@ -213,7 +213,6 @@ class _Adding:
             self.write()
 
     def write(self) -> None:
-        """Write what was parsed, in one transaction."""
         parsed, errors = self._parsed, self._errors
         self._parsed, self._errors, self._characters = {}, {}, 0
         self._stored.add(self._corpus_id, *parsed.values(), errors=errors)

@@ -195,13 +195,11 @@ class _Reader:
         return "".join(pieces)
 
     def warnings(self) -> list[str]:
-        """Say what is left out because it is hidden."""
         if not self._hidden_characters:
             return []
         return [f"hidden elements are left out: {self._hidden:,}, with {self._hidden_characters:,} characters"]
 
     def start(self, tag: str, attributes: str) -> None:
-        """Process a start tag."""
         while self._left_out and tag in _ENDED_BY.get(self._left_out[-1], ()):
             self._left_out.pop()
         if self._left_out:
@@ -223,7 +221,6 @@ class _Reader:
             self._line.append("\n")
 
     def end(self, tag: str) -> None:
-        """Process an end tag; one without a start tag only ends the block."""
         if tag in self._left_out:
             while self._left_out.pop() != tag:
                 pass
@@ -235,7 +232,6 @@ class _Reader:
             self._close(tag)
 
     def text(self, data: str) -> None:
-        """Add text, with white space collapsed as in a browser."""
         if not self._left_out:
             self._line.append(data if self._pre else _SPACE.sub(" ", data))
         elif self._is_hidden:

@@ -30,7 +30,6 @@ class _Sheet:
     """Cells whose formula has no value."""
 
     def add(self, number: int, cells: dict[int, str], is_hidden: Callable[[int], bool], *, hidden: bool) -> None:
-        """Add a row, unless it is hidden or empty."""
         cells = {column: text for column, text in cells.items() if text}
         if hidden:
             self.hidden_rows += bool(cells)
@@ -40,7 +39,6 @@ class _Sheet:
             self.rows[number] = cells
 
     def markdown(self) -> str:
-        """Return the name as a heading and the cells as a table, "" for an empty sheet."""
         if not self.rows:
             return ""
         used = sorted(set().union(*self.rows.values()))
@@ -49,7 +47,6 @@ class _Sheet:
         return f"## {self.name}\n\n{html.table([[row.get(c, '') for c in columns] for row in self.rows.values()])}"
 
     def hidden(self) -> str:
-        """Say what is hidden in it, "" when nothing is."""
         rows = counted(self.hidden_rows, "row") if self.hidden_rows else ""
         columns = counted(len(self.hidden_columns), "column") if self.hidden_columns else ""
         return f"{' and '.join(filter(None, (rows, columns)))} of '{self.name}'" if rows or columns else ""

@@ -111,7 +111,6 @@ def _kinds() -> NDArray[np.uint8]:
 
 
 def _between_words(text: str, places: Places) -> NDArray[np.bool_]:
-    """Return `between_words` of each of these characters."""
     if not len(places):
         return np.empty(0, np.bool_)
     first = int(places[0]) - 1

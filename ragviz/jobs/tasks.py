@@ -171,7 +171,6 @@ def _generate(workspace: Workspace, arguments: Mapping[str, Any], progress: Prog
 
 
 def _uploaded(arguments: Mapping[str, Any]) -> list[tuple[str, Path]]:
-    """Return name and path of the files to import."""
     files = [(name, Path(path)) for name, path in arguments["files"]]
     if any(not path.exists() for _, path in files):
         raise UsageError("The files to import are gone: uploads are kept for a day. Import them again.")

@@ -104,7 +104,6 @@ def _wait_for_turn(workspace: Workspace, job_id: str, watch: Progress | None) ->
 
 
 def _perform(workspace: Workspace, job_id: str, watch: Progress | None) -> Job:
-    """Do a job that this process was started for, or waited for."""
     store, paid = workspace.store, workspace.paid
     job = store.jobs.get(job_id)
     kind = KINDS[job.kind]
@@ -135,7 +134,6 @@ def _perform(workspace: Workspace, job_id: str, watch: Progress | None) -> Job:
 
 
 def _ended(job: Job, status: str, paid: Paid) -> Event:
-    """Return the event that a job ended, with what it paid."""
     spent = {name: value for name, value in asdict(paid).items() if value}
     details = {"kind": job.kind, "status": status, **spent}
     return Event(new_id(), time.time(), job.person, "", "end", "job", job.id, job.title, details)
@@ -242,7 +240,6 @@ class _Heartbeat:
             raise Deleted(self.deleted)
 
     def values(self) -> dict[str, Any]:
-        """The latest progress as columns of the row."""
         return dict(zip(("done", "total", "unit", "message"), self._latest, strict=True))
 
     @property

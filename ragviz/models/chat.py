@@ -645,6 +645,5 @@ def _parts_of(body: Mapping[str, Any]) -> set[str]:
 
 
 def _most_tokens(texts: Sequence[str]) -> int:
-    """Return an upper bound of the tokens of texts."""
     # No known text has more tokens than half of its bytes; a server adds a few words of its own.
     return sum(len(text.encode()) for text in texts) // 2 + 16 * len(texts)

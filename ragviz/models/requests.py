@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, Literal, Protocol, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel
 
@@ -82,12 +82,8 @@ def paid_words(paid: Paid, *, priced: bool = True) -> str:
     return f"{counted} · {tokens} · {dollars(paid.dollars) if priced else 'no price known'}"
 
 
-class Pay(Protocol):
-    """Keeps a sum of what is paid."""
-
-    def __call__(self, paid: Paid, limits: Limits) -> Exceeded | None:
-        """Add to the sum; when a limit does not hold it, add nothing and return that limit."""
-        ...
+Pay = Callable[[Paid, Limits], Exceeded | None]
+"""Adds to a sum of what is paid; when a limit does not hold it, adds nothing and returns that limit."""
 
 
 class Ledger:
@@ -172,7 +168,6 @@ class Spending:
             self._reserved += most
 
     def _exhausted(self, most: float, exceeded: Exceeded) -> str:
-        """Return the sentence that a limit does not hold another call, and why."""
         paid = exceeded.dollars - most - self._reserved
         another = f"does not hold another call, which may cost {dollars(most)}"
         if exceeded.renewed:

@@ -76,7 +76,6 @@ def gold_among(evidence: Evidence, chunk_ids: Sequence[str]) -> tuple[tuple[tupl
 
 
 def _gold_of_span(span: Span, chunks_of: CutsOf) -> list[str]:
-    """Return the gold chunks of one span, in document order."""
     if span.stale:
         return []
     overlaps = list(_overlaps(span, chunks_of(span.document_id)))

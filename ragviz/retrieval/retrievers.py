@@ -21,10 +21,6 @@ if TYPE_CHECKING:
     from ragviz.backends.protocol import Index
     from ragviz.models.vectors import Embedder
 
-if TYPE_CHECKING:
-    from ragviz.backends.protocol import Index
-    from ragviz.models.vectors import Embedder
-
 
 Retriever = Callable[[Sequence[str], int], list[Ranking]]
 """(questions, depth) → one ranking for each question, at most `depth` long."""

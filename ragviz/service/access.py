@@ -100,5 +100,4 @@ def _told(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _name(value: Any) -> str:
-    """Return the name of a record, "" of anything else."""
     return str(getattr(value, "name", "") or getattr(value, "title", "")) if is_dataclass(value) else ""

@@ -445,7 +445,6 @@ def _raise_explained(error: Exception, engine: Engine) -> NoReturn:
 
 
 def _sqlite_error(error: sa.exc.DBAPIError, file: Path) -> Exception:
-    """Return the message for an error of SQLite, by the lower byte of its code."""
     code = getattr(error.orig, "sqlite_errorcode", 0) & 0xFF
     if code == sqlite3.SQLITE_FULL or (code == sqlite3.SQLITE_IOERR and is_full(file)):
         return full(file)

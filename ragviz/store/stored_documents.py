@@ -300,7 +300,6 @@ class StoredEvidence(Repository):
             raise Overtaken from None
 
     def _questions(self, corpus_id: str) -> Iterator[Row[Any]]:
-        """Yield every question of a corpus as stored, fetched in batches."""
         table = schema.questions.c
         sets = sa.select(schema.question_sets.c.id).where(schema.question_sets.c.corpus_id == corpus_id)
         query = sa.select(table.set_id, table.id, table.body).where(table.set_id.in_(sets))

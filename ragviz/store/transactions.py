@@ -368,7 +368,6 @@ class NamedRecords(Repository, Generic[R]):
             delete_record(connection, self.kind, owner_id)
 
     def _corpus_of(self, owner_id: str) -> list[str]:
-        """Return the id of the corpus of a record; [] when there is none with this id."""
         rows = self._rows(sa.select(self._table.c.corpus_id).where(self._table.c.id == owner_id))
         return [row.corpus_id for row in rows]
 

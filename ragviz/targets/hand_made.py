@@ -259,7 +259,6 @@ def _hold(text: str) -> ClaimVerdict:
 
 @cache
 def _originals() -> frozenset[tuple[str, str]]:
-    """Return question and reference answer of each question of the sample."""
     rows = map(json.loads, sample.questions().decode().splitlines())
     return frozenset((row["question"], row["answer"]) for row in rows)
 

@@ -62,5 +62,4 @@ def _rows(whole: Mapping[str, Any], answers: list[Any]) -> Iterator[tuple[str, R
 
 
 def _named(each: Any, what: str) -> str:
-    """Return the id of a task, a document or a model, which is written in two ways."""
     return str(each.get(f"{what}_id") or each.get(f"{what}Id") or "") if isinstance(each, dict) else ""

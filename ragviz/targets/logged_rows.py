@@ -93,7 +93,6 @@ class _Rows:
         self.milliseconds = bool(re.search(r"ms$|milli", plain(roles.get("seconds", ""))))
 
     def logs(self) -> list[Log]:
-        """Return a log of each system, with a sentence on each row that cannot be read."""
         refused: list[tuple[str, LoggedItem | str]] = []
         items: list[tuple[str, str, LoggedItem]] = []
         several = 0
@@ -115,13 +114,11 @@ class _Rows:
         return logs
 
     def value(self, row: Row, role: str) -> Any:
-        """Return what a row has in the column of a role; None where it has none."""
         column = self.roles.get(role)
         found = cell(row, column) if column else None
         return None if missing(found) else found
 
     def text(self, row: Row, role: str) -> str:
-        """Return a value as text."""
         return text_in(self.value(row, role), role).strip()
 
     def item(self, called: str, row: Row) -> LoggedItem:
@@ -162,7 +159,6 @@ class _Rows:
         )
 
     def passages(self, row: Row) -> tuple[Passage, ...]:
-        """Return the contexts of a row, with what other columns say of them."""
         found = [each for column in self.contexts for each in passages_in(cell(row, column), self.separator)]
         beside = {role: _listed(self.value(row, role)) for role in ("context_ids", "documents", "context_scores")}
         ids, names, scores = beside.values()

@@ -96,7 +96,6 @@ class _WithoutTorch:
         self._thread = threading.get_ident()
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> None:
-        """Refuse torch, and leave all else to the next finder."""
         if name == "torch" and threading.get_ident() == self._thread:
             raise ModuleNotFoundError(name)
 
