@@ -183,7 +183,6 @@ def documents_table(corpus: Corpus, documents: list[DocumentInfo]) -> None:
         alt=f"Documents of {corpus.name}",
         above=above,
         file=f"{corpus.name}-documents",
-        saved=lambda: rows,
         columns={"Document": 260, "Pages": COUNT, "Characters": COUNT, "Notes": 300, "Id": 150},
         among=[d.name for d in documents],
         opened=lambda name: address.put(document=name, part=None),

@@ -173,7 +173,7 @@ def recent() -> None:
     newest = by_hand()[:8]
     means = overviews.summaries(workspace, newest)
     metrics = run_table.metrics_of(means.values())
-    headline = [title for title in run_table.default_columns(metrics) if title in metrics][:2]
+    headline = [title for title in run_table.columns_of(metrics) if title in metrics][:2]
     names = {c.id: c.name for c in corpora}
     table.draw(
         run_table.rows(

@@ -118,7 +118,6 @@ def overview() -> None:
     if summary.n and not unranked:
         with notices.errors_shown():
             rescue_table.draw(run, k)
-        run_rankings.judged_misses(run, k)
 
 
 def by_part() -> None:

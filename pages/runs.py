@@ -8,7 +8,6 @@ from ragviz.jobs import queue
 from ragviz.report import leaderboard_plots
 from ragviz.runs import history, overviews
 from ragviz.text.markup import plain
-from ragviz.text.names import distinct
 from ragviz.ui import address, experiment_view, frame, run_table, wording
 from ragviz.ui.kit import acting, figure, heading, notices, table
 
@@ -64,7 +63,6 @@ with notices.errors_shown():
         measured_runs = overviews.summaries(workspace, runs)
     status = queue.run_statuses(workspace, runs)
     metrics = run_table.metrics_of(measured_runs.values())
-    columns = [*metrics, run_table.NOT_FOUND, *run_table.COSTS, *run_table.MADE_OF, *run_table.LABELS]
     buttons = st.container()
     filtered = f" · filter: {plain(said)}" if said else ""
     above = table.row_above("runs", f"{len(shown)} of {wording.counted(len(runs), 'run')}{filtered}")
@@ -76,11 +74,10 @@ with notices.errors_shown():
         with notices.errors_shown():
             over_time(shown)
     if shown:
-        rows = run_table.rows(shown, measured_runs, status, columns, metrics)
+        rows = run_table.rows(shown, measured_runs, status, run_table.columns_of(metrics), metrics)
         table.draw(
-            rows.assign(Run=distinct(rows["Run"], 23)), "runs", alt="Runs", above=above, file="runs",
-            saved=lambda: rows, columns=run_table.column_configs(metrics), among=shown, turn=turn, several=True,
-            order=["Run", *run_table.default_columns(metrics)],
+            rows, "runs", alt="Runs", above=above, file="runs", columns=run_table.column_configs(metrics),
+            among=shown, turn=turn, several=True,
             goes=lambda run: address.go_to("results", run=run.name, k=None), most=14, empty="–",
         )  # fmt: skip
     else:

@@ -16,8 +16,7 @@ from ragviz.service import corpus_verbs, run_verbs, target_verbs
 from ragviz.targets import endpoint, logged_file
 from ragviz.targets.logged_item import Log, Reading
 from ragviz.text.markup import plain, shortened
-from ragviz.text.normal_form import normal_form
-from ragviz.ui import address, cache, frame, job_panel, presses, wording
+from ragviz.ui import address, frame, job_panel, presses, wording
 from ragviz.ui.kit import acting, form, heading, notices, table
 
 workspace = frame.begin()
@@ -126,28 +125,16 @@ def first_items(log: Log) -> None:
 
 
 @st.cache_data(max_entries=8, show_spinner=False)
-def told_of(key: object, _found: Reading) -> tuple[dict[str, int], run_verbs.Judging, tuple[str, ...]]:
-    """Return what a file holds by what it is, what judging it takes, and the questions of its first system."""
-    texts = tuple(sorted({normal_form(item.question) for item in _found.logs[0].items}))
-    return _found.counts, run_verbs.foresee_log(workspace, _found.logs), texts
-
-
-@st.cache_data(max_entries=8, show_spinner=False)
-def asking_alike(state: object, corpus_id: str, texts: tuple[str, ...]) -> str:
-    """Return the set of a corpus that asks most of these questions, at least half; "" for none."""
-    shares = {
-        each.name: len({normal_form(question.text) for question in store.questions.all(each.id)} & {*texts})
-        for each in store.sets.all(corpus_id)
-    }
-    best = max(shares, key=lambda name: shares[name], default="")
-    return best if best and shares[best] * 2 >= len(texts) else ""
+def told_of(key: object, _found: Reading) -> tuple[dict[str, int], run_verbs.Judging]:
+    """Return what a file holds by what it is, and what judging it takes."""
+    return _found.counts, run_verbs.foresee_log(workspace, _found.logs)
 
 
 def import_form(file_name: str, file_id: str, data: bytes, found: Reading, roles: Mapping[str, str]) -> None:
     heading.section("What is known")
     settings, prices = workspace.settings, tuple(sorted(store.prices.all().items()))
     key = file_id, tuple(sorted(roles.items())), settings.openai_base_url, settings.model, settings.judge, prices
-    counts, judging, texts = told_of(key, found)
+    counts, judging = told_of(key, found)
     total = counts.pop("items")
     whole = [name for name, count in counts.items() if count == total]
     st.markdown(f"All {total:,} items have {', '.join(whole)}." if whole else f"{total:,} items.")
@@ -169,14 +156,11 @@ def import_form(file_name: str, file_id: str, data: bytes, found: Reading, roles
     of_set = ""
     if documents != NO_DOCUMENTS:
         of = store.corpora.get(documents)
-        sets = [OWN_QUESTIONS, *(each.name for each in store.sets.all(of.id))]
         chosen = st.selectbox(
-            "Questions",
-            sets,
-            sets.index(same) if (same := asking_alike(cache.state(of.id), of.id, texts)) in sets else 0,
+            "Questions", [OWN_QUESTIONS, *(each.name for each in store.sets.all(of.id))],
             key=f"imported-set-{documents}",
             help="Items are joined with the questions of a set, so that the run stands beside others about them.",
-        )
+        )  # fmt: skip
         of_set = chosen if chosen != OWN_QUESTIONS else ""
     label = f"Import as {len(found.logs)} runs" if len(found.logs) > 1 else "Import"
     if not st.button(label, type="primary", key=presses.key("import-run"), disabled=not name or acting.off()):

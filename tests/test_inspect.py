@@ -254,9 +254,6 @@ def test_the_first_screen_of_a_run_reads_no_rankings_and_no_answers(
     app = show("results", run="told")
     assert "Where questions are lost" in words(app)
     assert read == []
-    app.session_state["judged-misses-part"] = True
-    assert "No judge has said yet which chunks answer these questions" in words(checked(app.run()))
-    assert read == ["StoredRankings.all"]
 
 
 def test_what_runs_take_is_told_of_the_questions_that_all_of_them_asked(home: Path) -> None:

@@ -116,8 +116,8 @@ def test_mended_evidence_releases_a_question_with_the_status_that_it_had(shore):
     replaced(workspace, corpus, "Tides are low at noon.\n\nBoats leave from the south quay.\n")
     boats = authoring.question_of(store, question_set, "boats")
     now = stored(workspace, corpus, "one.md")
-    evidence = authoring.mended(boats.evidence, 0, 0, span(now, "south quay"))
-    authoring.save(store, question_set, authoring.changed(boats, evidence=evidence), version_of(boats))
+    mended = authoring.changed(boats, evidence=((span(now, "south quay"),),))
+    authoring.save(store, question_set, mended, version_of(boats))
     assert statuses(store, question_set)["boats"] == "proposed"
     both = authoring.question_of(store, question_set, "both")
     authoring.save(store, question_set, authoring.changed(both, text="And both?"), version_of(both))

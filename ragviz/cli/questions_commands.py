@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any, get_args
@@ -340,50 +340,6 @@ def questions_versions(set_name: str, as_json: Json = False) -> None:
         "asked by": lambda record: measurements.names_words(record["asked_by"]),
     }
     console.show_records(records, as_json, columns)
-
-
-@questions_app.command("diff")
-def questions_diff(
-    set_name: str,
-    older: Annotated[int, typer.Argument(min=0, help="0 is the set before its first edit.")],
-    newer: Annotated[int | None, typer.Argument(help="Default: the present version.")] = None,
-    as_json: Json = False,
-) -> None:
-    """Show what differs between two versions of a set: each changed field before and after."""
-    store = console.open_workspace().store
-    question_set = store.sets.get(set_name)
-    names = store.documents.names(question_set.corpus_id)
-    records: list[dict[str, Any]] = [
-        {
-            "id": each.question.id,
-            "what": list(each.what),
-            "before": each.change.before and each.change.before.text,
-            "after": each.change.after and each.change.after.text,
-            "changes": versions.changes_of(each, names),
-        }
-        for each in versions.differences(store, question_set, older, newer)
-    ]
-    rows = [cells for record in records for cells in _change_cells(record)]
-
-    def draw() -> None:
-        if rows:
-            console.table(("id", "question", "what", "before", "after"), rows)
-        else:
-            console.say("No question differs.")
-
-    console.show(records, as_json, draw)
-
-
-def _change_cells(record: Mapping[str, Any]) -> list[tuple[str, ...]]:
-    """Return the lines of a question in the table: one a changed field, or one for a question added or removed."""
-    start = record["id"], console.line(record["after"] if record["after"] is not None else record["before"])
-    if not record["changes"]:
-        return [(*start, ", ".join(record["what"]), "", "")]
-    cells = []
-    for change in record["changes"]:
-        sides = (console.line(versions.value_words(change["field"], change[side])) for side in ("before", "after"))
-        cells.append((*start, change["field"], *sides))
-    return cells
 
 
 @questions_app.command("undo")

@@ -26,7 +26,7 @@ targets_app = console.group("Running systems to be asked: add, test, list, delet
 def targets_add(
     name: str,
     choices: Mapping[str, Any],
-    preset: Annotated[str, typer.Option(help="Choices of a known service: see `ragviz targets presets`.")] = "",
+    preset: Annotated[str, typer.Option(help=f"Choices of a known service: {', '.join(PRESETS)}.")] = "",
     as_json: Json = False,
 ) -> None:
     """Add a running system: where it is, what it is sent, and where in its replies the parts are.
@@ -66,14 +66,6 @@ def targets_list(as_json: Json = False) -> None:
     records = [asdict(each) for each in console.open_workspace().store.targets.all()]
     columns = {"target": "name", "method": "method", "address": "url", "answer": "answer", "contexts": "contexts"}
     console.show_records(records, as_json, columns)
-
-
-@targets_app.command("presets")
-def targets_presets(as_json: Json = False) -> None:
-    """List the services whose replies are known."""
-    body = {name: {"explanation": each.explanation, **each.choices} for name, each in PRESETS.items()}
-    rows = [(name, each["explanation"], each["url"]) for name, each in body.items()]
-    console.show(body, as_json, lambda: console.table(("preset", "", "address"), rows))
 
 
 @targets_app.command("delete")

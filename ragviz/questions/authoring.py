@@ -6,8 +6,8 @@ a document are proposed; a person chooses one of them, or marks another place.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection
+from dataclasses import replace
 
 from ragviz.core.digests import new_id
 from ragviz.core.document import Document, Evidence, Span
@@ -211,31 +211,6 @@ def question_of(store: Store, question_set: QuestionSet, question_id: str) -> Qu
     return question
 
 
-@dataclass(frozen=True, slots=True)
-class Stale:
-    """A stale piece of evidence: member `member` of group `group` of a question, both counted from 0."""
-
-    question: Question
-    group: int
-    member: int
-
-    @property
-    def span(self) -> Span:
-        """The piece itself, with the text it had."""
-        return self.question.evidence[self.group][self.member]
-
-
-def stale(questions: Sequence[Question]) -> list[Stale]:
-    """Return every stale piece of evidence, in order."""
-    return [
-        Stale(question, group, member)
-        for question in questions
-        for group, spans in enumerate(question.evidence)
-        for member, span in enumerate(spans)
-        if span.stale
-    ]
-
-
 def anchored(store: Store, corpus_id: str, document_ids: Collection[str]) -> int:
     """Return how many questions of a corpus have evidence in these documents, which may be deleted."""
     return sum(
@@ -243,10 +218,3 @@ def anchored(store: Store, corpus_id: str, document_ids: Collection[str]) -> int
         for question_set in store.sets.all(corpus_id)
         for question in store.questions.all(question_set.id)
     )
-
-
-def mended(evidence: Evidence, group: int, member: int, span: Span) -> Evidence:
-    """Return `evidence` with another piece in one place."""
-    groups = [list(spans) for spans in evidence]
-    groups[group][member] = span
-    return tuple(tuple(spans) for spans in groups)

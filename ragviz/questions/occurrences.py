@@ -227,9 +227,9 @@ def _doubt(question: Question, places: Sequence[Place]) -> str:
 # A whole set
 
 
-def search(workspace: Workspace, question_set: QuestionSet, question_id: str = "") -> list[Proposal]:
-    """Return what is found for the questions of a set of which only the reference is known: all, or the one named."""
-    pending = [q for q in reference_only(workspace.store.questions.all(question_set.id)) if question_id in ("", q.id)]
+def search(workspace: Workspace, question_set: QuestionSet) -> list[Proposal]:
+    """Return what is found for the questions of a set of which only the reference is known."""
+    pending = reference_only(workspace.store.questions.all(question_set.id))
     return find(pending, texts_of(workspace.store, question_set.corpus_id)) if pending else []
 
 

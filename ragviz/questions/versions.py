@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,6 @@ from ragviz.core.question import Question
 from ragviz.core.question_set import Edit, QuestionChange, QuestionSet, SetVersion
 from ragviz.store.store import Store
 from ragviz.store.stored_questions import UNDO
-from ragviz.text.former_documents import UNKNOWN
 from ragviz.workspace import Workspace
 
 FIELDS = {
@@ -57,51 +56,6 @@ def differences(store: Store, question_set: QuestionSet, older: int, newer: int 
         elif what := tuple(title for name, title in FIELDS.items() if getattr(before, name) != getattr(after, name)):
             found.append(Difference(change, what))
     return found
-
-
-def changes_of(difference: Difference, names: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Return what a changed question had in each field that differs, {"field", "before", "after"}, as JSON can hold it.
-
-    `names` are those of documents by id: evidence is groups of {"document", "quote", "start", "end", "stale"},
-    and a document that was replaced or removed since is named so. Empty for a question that was added or removed.
-    """
-    before, after = difference.change.before, difference.change.after
-    if before is None or after is None:
-        return []
-    return [
-        {"field": title, "before": _value(before, name, names), "after": _value(after, name, names)}
-        for name, title in FIELDS.items()
-        if title in difference.what
-    ]
-
-
-def _value(question: Question, name: str, names: Mapping[str, str]) -> Any:
-    if name == "evidence":
-        return [
-            [
-                {"document": names.get(span.document_id, UNKNOWN), "quote": span.text}
-                | {"start": span.start, "end": span.end, "stale": span.stale}
-                for span in group
-            ]
-            for group in question.evidence
-        ]
-    value = getattr(question, name)
-    return [list(turn) for turn in value] if name == "history" else value
-
-
-def value_words(field: str, value: Any) -> str:
-    """Return a value of `changes_of` as a person reads it: quotes with their documents, "or" between alternatives."""
-    if field == "evidence":
-        return "; ".join(
-            " or ".join(
-                f"“{piece['quote']}” ({piece['document']}, from {piece['start']:,}{', stale' * piece['stale']})"
-                for piece in group
-            )
-            for group in value
-        )
-    if field == "conversation":
-        return "; ".join(f"{asked} – {answered}" for asked, answered in value)
-    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def undoable(versions: Sequence[SetVersion]) -> SetVersion | None:

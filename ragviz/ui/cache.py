@@ -17,7 +17,6 @@ import streamlit as st
 from ragviz.analysis import evaluate
 from ragviz.analysis.compare import Comparison
 from ragviz.analysis.evaluate import Band, Breakdown, Summary
-from ragviz.analysis.pooled import Pooled
 from ragviz.analysis.rescue import Rescue
 from ragviz.analysis.run_verdict import Losses
 from ragviz.core.configuration import IndexInfo, Run
@@ -289,13 +288,6 @@ def causes(run: Run, k: int) -> Mapping[str, str]:
 def lost(run: Run, k: int) -> Losses:
     """Return what a run lost at `k` (see `judgements.losses_at`)."""
     return judgements.losses_at(run, causes(run, k), overview(run).asked.kind_of, set(summary(run, k).question_ids), k)
-
-
-@kept(64, "Reading the verdicts", also=lambda run, k: others(run))
-def pooled(run: Run, k: int) -> Pooled | None:
-    """Return what pooled verdicts tell of a run at `k`; None where there are none."""
-    pairs = list(zip(questions(run).values(), retrieved(run).values(), strict=True))
-    return measurements.pooled_of(workspace(), run, k, retrieved=pairs)
 
 
 def others(run: Run) -> list[str]:

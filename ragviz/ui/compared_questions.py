@@ -24,7 +24,7 @@ from ragviz.report import pair_plots
 from ragviz.runs import moved_questions
 from ragviz.runs.moved_questions import Streams
 from ragviz.text.markup import plain
-from ragviz.text.names import distinct
+from ragviz.text.names import distinct, short_names
 from ragviz.ui import address, cache, question_table, wording
 from ragviz.ui.compared_runs import MARKS, Compared, written
 from ragviz.ui.kit import figure, filters, heading, notices, table
@@ -152,14 +152,12 @@ def slice_rows(chosen: Sequence[Slice], names: Sequence[str]) -> pd.DataFrame:
 
 
 def _slices_table(shown: Compared, chosen: Sequence[Slice]) -> None:
-    short = distinct(shown.names, 16)
-    rows = slice_rows(chosen, short)
+    rows, short = slice_rows(chosen, shown.names), short_names(shown.names, 16)
     table.draw(
         rows, "slices", alt="Slices of the questions", above=wording.counted(len(rows), "slice"), file="slices",
-        saved=lambda: slice_rows(chosen, distinct(shown.names, 60)), most=12,
-        columns={"Slice": 260, "n": 50, **{name: table.number(120, "%.2f") for name in short},
+        columns={"Slice": 260, "n": 50, **{name: table.number(120, "%.2f", label=short[name]) for name in short},
                  "Clusters": table.number(70, help="Documents; those that one question needs are one.")},
-        among=chosen, turn=_turn(), opened=lambda each: _list_slice(each.part.key),
+        most=12, among=chosen, turn=_turn(), opened=lambda each: _list_slice(each.part.key),
     )  # fmt: skip
 
 
@@ -315,7 +313,7 @@ def _list(shown: Compared) -> None:
         question_table.forget_selections()
         address.put(**dict.fromkeys(names), side=None)
 
-    rows = case_rows(shown, found, distinct(shown.names, 12))
+    rows, short = case_rows(shown, found), short_names(shown.names, 12)
     filters.chips(found.chips, f"{wording.counted(len(found.ids), 'question')} with", remove, "pair-chip")
     if not len(rows):
         st.caption("No question is in both of these: remove a filter.")
@@ -324,19 +322,18 @@ def _list(shown: Compared) -> None:
     def opened(question_id: str) -> None:
         st.session_state[OPEN] = question_id, found.side
 
-    values = [name for name in rows.columns if rows[name].dtype == "Float64"]
-    ranks = [name for name in rows.columns if name.startswith("Rank ")]
+    values = {name: table.number(70, "%.2f", label=short[name]) for name in short}
+    ranks = {f"Rank {name}": table.text(80, label=f"Rank {short[name]}") for name in short}
     table.draw(
         rows, "cases", alt=f"Questions, {found.side}", above=above, file="questions-compared",
-        saved=lambda: case_rows(shown, found, distinct(shown.names, 60)),
-        columns={"Question": 200, **{name: table.number(70, "%.2f") for name in values}, **dict.fromkeys(ranks, 80)},
+        columns={"Question": 200, **values, **ranks},
         among=found.ids, turn=f"{found.side}-{_turn()}-{'-'.join(found.chips)}", opened=opened, most=12, empty="–",
     )  # fmt: skip
 
 
-def case_rows(shown: Compared, found: Listed, names: Sequence[str]) -> pd.DataFrame:
+def case_rows(shown: Compared, found: Listed) -> pd.DataFrame:
     """Return a row for each listed question: its value of the metric and its rank in both runs."""
-    comparison, metric = shown.comparison, shown.metric
+    comparison, metric, names = shown.comparison, shown.metric, shown.names
     questions, both = cache.questions(shown.runs[0]), comparison.pair(metric, shown.place)
     row_of = {question_id: row for row, question_id in enumerate(both.question_ids)}
     cells: dict[str, list[object]] = {"Question": [questions[i].text for i in found.ids]}

@@ -17,7 +17,6 @@ from ragviz.experiments.findings import Outcome, Row
 from ragviz.metrics.registry import title_of
 from ragviz.service import experiment_verbs
 from ragviz.text.markup import plain
-from ragviz.text.names import distinct
 from ragviz.ui import address, budget, cache, compared_runs, experiment_form, job_panel, presentation, wording
 from ragviz.ui.compared_runs import Compared
 from ragviz.ui.kit import acting, heading, notices, table, tiles
@@ -141,10 +140,9 @@ def _cells(shown: Outcome) -> None:
             address.go_to("results", run=row.run, k=None)
 
     table.draw(
-        rows.assign(Cell=distinct(rows["Cell"], 19)), "cells", alt="Cells", saved=lambda: rows,
-        above=f"{done} of {wording.counted(len(shown.rows), 'cell')} done", file=experiment.name,
-        among=[row for _, row in shown.lines], goes=goes, empty="–",
-        columns={"Cell": 140, title_of(experiment.rule.primary): table.number(75, "%.2f"), "95 %": 90,
+        rows, "cells", alt="Cells", above=f"{done} of {wording.counted(len(shown.rows), 'cell')} done",
+        file=experiment.name, among=[row for _, row in shown.lines], goes=goes, empty="–",
+        columns={"Cell": 180, title_of(experiment.rule.primary): table.number(75, "%.2f"), "95 %": 90,
                  "Difference": 126, "Verdict": 80, "Tokens read": table.number(80, "localized"),
                  "Dollars": table.number(70, "%.4f", help="For a question."),
                  "Seconds": table.number(70, "%.3f", help="For a question."), "Why": table.text("large")},

@@ -136,17 +136,10 @@ def _problems(result: Mapping[str, Any]) -> None:
     parts = [f"{wording.counted(left_out, 'row')} skipped"] if left_out else []
     if repaired := int(result["repaired"]):
         parts.append(f"{wording.counted(repaired, 'row')} imported otherwise than written")
-    table.draw(
-        rows.head(_SHOWN),
-        "problems",
-        alt="Rows skipped or changed",
-        above=f":orange[▲] {', '.join(parts)}",
-        file=f"{result['questions']}-import",
-        saved=lambda: rows,
-        columns={"Row": table.number(60), "Reason": table.text("large"), "File": 150},
-        most=4,
-        lines=2,
-    )
+    with table.row_above("problems", f":orange[▲] {', '.join(parts)}"):
+        table.download(lambda: rows, f"{result['questions']}-import", "problems-csv")
+    columns = {"Row": table.number(60), "Reason": table.text("large"), "File": 150}
+    table.draw(rows.head(_SHOWN), "problems", alt="Rows skipped or changed", columns=columns, most=4, lines=2)
 
 
 @st.cache_data(show_spinner=False, max_entries=4)

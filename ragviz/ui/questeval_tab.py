@@ -199,7 +199,7 @@ def _questions(run: Run, k: int, frame: pd.DataFrame, shown_ids: pd.Series[str],
 
     table.draw(
         table_of(page), "questeval", alt="RAGQuestEval questions, what the answers miss first", above=above,
-        file=f"{run.name}-questeval-{variant}", saved=lambda: table_of(rows), turn=f"{variant}-{key}", most=14,
+        file=f"{run.name}-questeval-{variant}", turn=f"{variant}-{key}", most=14,
         columns=WIDTHS, among=list(page["id"]), opened=opened, empty="–",
     )  # fmt: skip
 

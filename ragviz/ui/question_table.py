@@ -17,7 +17,6 @@ from ragviz.metrics.registry import shown_in
 from ragviz.questions.question_types import STYLES, TYPES
 from ragviz.runs import judgements, measurements, rescue_words
 from ragviz.text.former_documents import is_among
-from ragviz.text.markup import without_middle
 from ragviz.ui import address, cache, wording
 from ragviz.ui.kit import filters, heading, table
 
@@ -320,27 +319,22 @@ def open_case(run: Run, question_id: str, k: int, **parameters: str | None) -> N
 
 
 def _table(run: Run, rows: pd.DataFrame, k: int, above: Any, key: str) -> None:
-    ids = rows["Id"].to_numpy().tolist()
+    first, end = table.page(len(rows), PAGE, "listed")
 
     def opened(question_id: str) -> None:
         st.session_state["open-question"] = question_id
 
-    unknown = () if run.knows.ranking else ("Rank", "Outcome", "Document", f"Recall@{k}", "Evidence in")
+    unknown = () if run.knows.ranking else ("Rank", "Outcome", "Document", f"Recall@{k}")
     repeated = ("Evidence in", "Type", "Style", "Outcome" if run.knows.answers else "Cause")
-    whole = rows.drop(columns=[name for name in unknown if name in rows])
-    shown = whole
-    if "Document" in shown:
-        shown = shown.assign(Document=[without_middle(name, 40) for name in shown["Document"]])
+    shown = rows[first:end].drop(columns=[*unknown, *repeated], errors="ignore")
     rank = "By which a chunk of every passage that the question needs has come; empty when one has none."
     columns = {"Question": 350, "Answer": 80, "Cause": 150, "Outcome": 120, "Document": 180, "Id": 80}
     columns |= {"Rank": table.number(50, help=rank), f"Recall@{k}": table.bar()}
     if metric := metric_of(run):
         columns[ANSWER_METRICS[metric].title] = table.bar(125)
-    first, end = table.page(len(ids), PAGE, "listed")
     table.draw(
-        shown[first:end], "asked", alt="Questions, the worst first", above=above, file=f"{run.name}-questions",
-        saved=lambda: whole, columns=columns, among=ids[first:end], turn=key, opened=opened, most=8, empty="–",
-        order=[str(name) for name in shown if name not in repeated],
+        shown, "asked", alt="Questions, the worst first", above=above, file=f"{run.name}-questions",
+        columns=columns, among=list(shown["Id"]), turn=key, opened=opened, most=8, empty="–",
     )  # fmt: skip
 
 

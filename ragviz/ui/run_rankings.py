@@ -1,4 +1,4 @@
-"""The rankings of a run: pictures that filter its questions, a table by part, and what the judge says of its misses."""
+"""The rankings of a run: pictures that filter its questions, and a table by part."""
 
 from __future__ import annotations
 
@@ -15,13 +15,10 @@ from ragviz.core.question import Question
 from ragviz.metrics.registry import METRICS, title_of
 from ragviz.report import curve_plots, plots
 from ragviz.runs import judgements
-from ragviz.text.markup import plain, without_middle
 from ragviz.ui import address, cache, question_table
-from ragviz.ui.kit import figure, heading, notices, table, tiles
+from ragviz.ui.kit import figure, heading, table, tiles
 
 PARTS = 100
-SHOWN_MISSES = 10
-"""Questions whose miss another chunk makes good that are listed."""
 
 
 def outcome_bar(counts: outcomes.Counts, k: int, depth: int) -> None:
@@ -105,11 +102,9 @@ def slices_table(run: Run, summary: Summary, key: str) -> None:
     divided = cache.breakdown(run, summary.k, offered[by][1], (label,))
     column = "Evidence or document" if by == "document" else offered[by][0]
     shown = divided.slices(*table.page(len(divided.parts), PARTS, "parts"))
-    rows = slice_rows(shown, label, summary.depth, column)
     table.draw(
-        rows.assign(**{column: [without_middle(name, 32) for name in rows[column]]}), "by-document",
+        slice_rows(shown, label, summary.depth, column), "by-document",
         alt="A metric by kind and document", above=above, file=f"{run.name}-per-{by}", most=8,
-        saved=lambda: slice_rows(divided.slices(), label, summary.depth, column),
         columns={column: 176, "95 % CI": 82, "n": 35, "Questions": 66, title_of(label): table.bar(80)},
         among=shown, turn=f"{by}-{key}", opened=question_table.list_part,
     )  # fmt: skip
@@ -140,31 +135,3 @@ def slice_rows(slices: Sequence[Slice], label: str, depth: int, column: str = "E
         }
     )
     return rows if any(rows["Unscored"]) else rows.drop(columns="Unscored")
-
-
-# What the judge says of misses
-
-
-def judged_misses(run: Run, k: int) -> None:
-    """Draw what the verdicts on the first k chunks say, once it is opened: it reads every ranking of the run."""
-    part = st.expander(f"Misses as the judge sees them, at k = {k}", key="judged-misses-part", on_change="rerun")
-    if part.open:
-        with part, notices.errors_shown():
-            _verdicts(run, k)
-
-
-def _verdicts(run: Run, k: int) -> None:
-    pooled = cache.pooled(run, k)
-    if pooled is None:
-        st.caption(
-            "No judge has said yet which chunks answer these questions. A run with a judge and Context recall among "
-            "its metrics judges the chunks that it reads, for all runs of the question set."
-        )
-        return
-    st.markdown(plain(pooled.sentence))
-    questions = cache.questions(run)
-    for each in pooled.found[:SHOWN_MISSES]:
-        address.link("inspect", f"{questions[each.question_id].text} · rank {each.rank}", run=run.name, k=k,
-                     question=each.question_id)  # fmt: skip
-    if len(pooled.found) > SHOWN_MISSES:
-        st.caption(f"and {len(pooled.found) - SHOWN_MISSES:,} more: the command `ragviz results --json` lists all")

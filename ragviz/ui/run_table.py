@@ -21,9 +21,6 @@ from ragviz.ui.kit import acting, notices, table
 MOST_COMPARED = 12
 """Runs that are compared at once: from the eighth on, colours come again with an open mark or a dashed line."""
 
-MADE_OF = ("Question set", "Questions", "Retriever", "Index", "Chunking", "k", "Depth", "Answerer", "Judge")
-LABELS = ("Status", "Made (UTC)", "By", "Tags", "Note")
-COSTS = ("Cost", "Calls")
 NOT_FOUND = "Not found to depth"
 
 
@@ -52,16 +49,15 @@ def metrics_of(summaries: Collection[RunSummary]) -> dict[str, str]:
     return {REGISTRY[name].title: name for name in REGISTRY if name in measured}
 
 
-def default_columns(metrics: Mapping[str, str]) -> list[str]:
-    """Return the columns that are shown at first: the headline metrics of rankings and answers, costs, labels."""
+def columns_of(metrics: Mapping[str, str]) -> list[str]:
+    """Return the columns beside the name: the headline metrics of rankings and answers, cost, configuration, labels."""
     by_name = {name: title for title, name in metrics.items()}
     headline = [by_name[name] for name in shown_in("row") if name in by_name]
     ranking = [title for title in headline if metrics[title] in METRICS]
     answers = [title for title in headline if metrics[title] not in METRICS][:3]
     found = [NOT_FOUND] if ranking else []
-    answered = ["Answerer", *answers] if answers else []
-    made_of = ("Question set", "Retriever", "Chunking", "k", *(() if answers else ("Answerer",)))
-    return [*ranking, *found, *answered, "Cost", *made_of, *LABELS]
+    made_of = ["Cost", "Question set", "Retriever", "Chunking", "k"]
+    return [*ranking, *found, "Answerer", *answers, *made_of, "Status", "Made (UTC)", "By", "Tags", "Note"]
 
 
 def rows(
@@ -74,42 +70,32 @@ def rows(
     """Return a row for each run, its name first, then `columns`; a mean is written with its 95 % interval."""
     cells = []
     for run in runs:
-        summary = summaries.get(run.id)
-        row = made_of(run) | {"Status": status[run.id], "Tags": list(run.tags), "Note": run.note}
-        row["By"] = run.person
-        row["Made (UTC)"] = pd.Timestamp(run.created, unit="s").floor("s")
-        row |= measured(run, summary, metrics) if summary else {}
-        cells.append({"Run": run.name} | {column: row.get(column) for column in columns})
+        index, knows = run.provenance["index_config"], run.knows
+        row = {
+            "Run": run.name,
+            "Question set": run.set_name,
+            "Retriever": run.ranked_by or None,
+            "Chunking": chunking.in_words(index) if index else "",
+            "k": run.config.k if knows.ranking else None,
+            "Answerer": run.answered_by or None,
+            "Status": status[run.id],
+            "Made (UTC)": pd.Timestamp(run.created, unit="s").floor("s"),
+            "By": run.person,
+            "Tags": list(run.tags),
+            "Note": run.note,
+        }
+        cells.append(row | (_measured(run, summaries[run.id], metrics) if run.id in summaries else {}))
     return pd.DataFrame(cells, columns=["Run", *columns])
 
 
-def made_of(run: Run) -> dict[str, Any]:
-    """Return the cells of a run's configuration."""
-    config, names = run.config, run.provenance
-    return {
-        "Question set": run.set_name,
-        "Questions": names["n"],
-        "Retriever": run.ranked_by or None,
-        "Index": run.index_name or None,
-        "Chunking": chunking.in_words(names["index_config"]) if names["index_config"] else "",
-        "k": config.k if run.knows.ranking else None,
-        "Depth": config.depth if run.knows.ranking else None,
-        "Answerer": run.answered_by or None,
-        "Judge": config.judge or None,
-    }
-
-
-def measured(run: Run, summary: RunSummary, metrics: Mapping[str, str]) -> dict[str, Any]:
-    """Return the cells of what a run measured and paid."""
+def _measured(run: Run, summary: RunSummary, metrics: Mapping[str, str]) -> dict[str, Any]:
     estimates = {title: summary.at_k(name, run.config.k) for title, name in metrics.items()}
     cells: dict[str, Any] = {
         title: f"{e.mean:.2f} {e.interval_words()}"
         for title, e in estimates.items()
         if e is not None and e.mean is not None
     }
-    if summary.ranked:
-        cells[NOT_FOUND] = summary.not_found
-    return cells | ({"Calls": summary.calls, "Cost": summary.dollars or None} if summary.calls else {})
+    return cells | {"Cost": summary.dollars or None} | ({NOT_FOUND: summary.not_found} if summary.ranked else {})
 
 
 def column_configs(metrics: Mapping[str, str]) -> dict[str, Any]:
@@ -120,10 +106,9 @@ def column_configs(metrics: Mapping[str, str]) -> dict[str, Any]:
         for title, name in metrics.items()
     }
     return of_metrics | {
-        "Run": table.text(170, pinned=True),
+        "Run": table.text(210, pinned=True),
         NOT_FOUND: table.number(125, help="Questions whose evidence is not, or not all, in the run's depth."),
         "Cost": table.number(80, "$%.4f", help="What the run paid for model calls; – where no price is known."),
-        "Calls": table.number(70, help="Model calls that the run paid."),
         "k": 45,
         "Made (UTC)": st.column_config.DatetimeColumn(width=130, format="YYYY-MM-DD HH:mm"),
         "By": 100,

@@ -73,9 +73,8 @@ def show(question_set: QuestionSet) -> None:
 
 
 def _changes(question_set: QuestionSet, number: int) -> None:
-    before = number - 1
     heading.section(f"What version {number} changed")
-    found = versions.differences(cache.workspace().store, question_set, before, number)
+    found = versions.differences(cache.workspace().store, question_set, number - 1, number)
     if not found:
         st.caption("No question differs.")
         return

@@ -52,9 +52,7 @@ def draw(
     alt: str,
     above: Any = "",
     file: str = "",
-    saved: Callable[[], pd.DataFrame] | None = None,
     columns: Mapping[str, Any] | None = None,
-    order: Sequence[str] | None = None,
     among: Sequence[Row] = (),
     opened: Callable[[Row], object] | None = None,
     goes: Callable[[Row], object] | None = None,
@@ -68,14 +66,12 @@ def draw(
     """Show rows without an index, their text escaped.
 
     Args:
-        rows: what is shown, in its order.
+        rows: what is shown, and downloaded, in its order.
         key: the table's name; the row above has the key `above-KEY`, the download `KEY-csv`.
         alt: what the table holds, for who does not see it.
         above: words (markdown) for the row above, or the row itself, as `row_above` returns it.
         file: name of the download, without ending; "" for none.
-        saved: makes what is downloaded instead of `rows`, for longer names, and pages that are not shown.
         columns: widths in pixels, or how a column is drawn (`number`, `bar`, `text`), by its name.
-        order: the columns that are seen at first, the others by the menu of the table; None for all.
         among: what stands in each row.
         opened: called with the one of `among` in whose row a cell is pressed.
         goes: called likewise, after the table is drawn: it may open another page.
@@ -89,7 +85,7 @@ def draw(
     """
     if file:
         with row_above(key, above) if isinstance(above, str) else above:
-            download(saved or (lambda: rows), file, f"{key}-csv")
+            download(lambda: rows, file, f"{key}-csv")
     shown = rows.copy()
     for column, kind in enumerate(rows.dtypes):
         if not pd.api.types.is_numeric_dtype(kind):
@@ -98,7 +94,6 @@ def draw(
     state = f"{key}-{turn}" if turn else key
     config = {name: {"width": each} if isinstance(each, int) else each for name, each in (columns or {}).items()}
     options: dict[str, Any] = {"hide_index": True, "column_config": config, "alt": alt, "key": state}
-    options |= {"column_order": order}
     options |= {"height": height(len(rows), most, lines), "placeholder": empty}
     options |= {"row_height": None if lines == 1 else HEIGHTS[lines]}
     if opened is not None or goes is not None:
