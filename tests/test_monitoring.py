@@ -143,7 +143,7 @@ def test_a_running_dashboard_gives_figures_and_logs_json(workspace: Workspace, t
             get(f"{server.url}/_stcore/health")
         status, text = get(f"http://127.0.0.1:{port}/metrics")
         assert get(f"http://127.0.0.1:{port}/")[0] == 404
-    after, count, done = figures(text), "ragviz_http_request_duration_seconds_count", '{kind="index",status="done"}'
+    after, count, done = figures(text), 'ragviz_http_responses_total{code="200"}', '{kind="index",status="done"}'
     assert (status, after[f"ragviz_jobs{done}"], after['ragviz_jobs{kind="index",status="queued"}']) == (200, 2, 1)
     assert after[f"ragviz_jobs_waited_seconds{done}"] == pytest.approx(15, abs=0.01)
     assert after[f"ragviz_jobs_worked_seconds{done}"] == pytest.approx(50, abs=0.01)
@@ -151,7 +151,7 @@ def test_a_running_dashboard_gives_figures_and_logs_json(workspace: Workspace, t
     assert [after[f"ragviz_model_{name}"] for name in ("calls", "dollars")] == [4, 0.75]
     assert [after[f'ragviz_model_tokens{{kind="{kind}"}}'] for kind in ("prompt", "completion")] == [220, 55]
     assert after[count] - before[count] == 3
-    assert after['ragviz_http_request_duration_seconds_bucket{le="+Inf"}'] == after[count]
+    assert after["ragviz_http_response_seconds_total"] > before["ragviz_http_response_seconds_total"]
     lines = [each for each in server.log.read_text(encoding="utf-8").splitlines() if each.strip()]
     said = [json.loads(each) for each in lines if not each.startswith("  ")]  # all but Streamlit's greeting
     assert f"The dashboard of ragviz {__version__} serves" in [each["message"] for each in said]

@@ -10,10 +10,10 @@ import typer
 
 from ragviz.cli import console, options
 from ragviz.cli.options import Json, LeaveRemote, Yes
-from ragviz.core.configuration import IndexConfig, IndexInfo, RunConfig
+from ragviz.core.configuration import IndexConfig, RunConfig
 from ragviz.core.document import Corpus, DocumentInfo
 from ragviz.core.errors import SearchError, UsageError
-from ragviz.index import chunking, damage, indexing, preview
+from ragviz.index import damage, indexing, preview
 from ragviz.models import tokenizer
 from ragviz.retrieval import retrievers, search
 from ragviz.runs import choices as run_choices
@@ -38,7 +38,10 @@ def index_build(
     job = index_verbs.build(workspace, target, index_name, choices, fresh=fresh)
     config = index_verbs.configured(workspace, index_name, choices)
     if existing:
-        console.warn(_as_built(existing, config))
+        before, after = asdict(existing.config), asdict(config)
+        changed = [name.replace("_", " ") for name in after if before[name] != after[name]]
+        anew = f"anew, with another {', '.join(changed)}" if changed else "as it was"
+        console.warn(f"Index '{index_name}' is built {anew}.")
     console.warn(retrievers.language_warning(config, workspace.store.documents.all(target.id)))
     built = console.perform(workspace, job).result
     line = f"{counts.counted(built['chunks'], 'chunk')}: {built['added']:,} new, {built['removed']:,} removed, "
@@ -49,23 +52,6 @@ def index_build(
     if built["longer_than_read"]:
         longer = counts.counted(built["longer_than_read"], "chunk", "is")
         console.warn(f"{longer} longer than {config.embedder} reads; the rest is not embedded.")
-
-
-def _as_built(info: IndexInfo, config: IndexConfig) -> str:
-    """Say which choices an index that is built once more keeps, or which of them are others now."""
-    before, after = asdict(info.config), asdict(config)
-    changed = [name for name in after if before[name] != after[name]]
-    if not changed:
-        kept = f"{chunking.in_words(after)}, overlap {config.overlap}, {config.embedder or 'no embedder'}"
-        return f"Index '{info.name}' as it was built: {kept}, {config.backend}."
-    words = (f"{name.replace('_', ' ')} {_value(after[name])} instead of {_value(before[name])}" for name in changed)
-    return f"Index '{info.name}' is built anew, with {', '.join(words)}; the rest as it was built."
-
-
-def _value(value: object) -> str:
-    if isinstance(value, Mapping):
-        return ", ".join(f"{name}={each}" for name, each in value.items()) or "none"
-    return str(value) or "none"
 
 
 @index_app.command("preview", cls=options.DeclaredCommand)

@@ -185,9 +185,6 @@ def _show_reading(workspace: console.Workspace, reading: logged_item.Reading, as
         console.table(("id", "question", "answer", "contexts", "reference", "scores"), rows)
         roles = [(logged_file.ROLES[role].label, each) for role, each in reading.roles.items()]
         console.table(("role", "column"), roles)
-        unused = [column for column in reading.columns if not _is_used(column, reading)]
-        if reading.format == "rows" and unused:
-            console.say(f"Not read: {markup.shortened(', '.join(unused), 300)}.")
         has = [name for name, count in known.items() if count]
         console.table(("system", *has), [(log.system, *(own[name] for name in has)) for log, own in of_logs])
         console.say(f"Not known: {', '.join(name for name in known if name not in (*has, 'errors'))}.")
@@ -199,12 +196,6 @@ def _show_reading(workspace: console.Workspace, reading: logged_item.Reading, as
 
     console.show(body, as_json, draw)
     console.warn(*dict.fromkeys(problem for log in reading.logs for problem in log.told))
-
-
-def _is_used(column: str, reading: logged_item.Reading) -> bool:
-    """Return whether a column, an object that it is in, or one in it has a role."""
-    used = [each for columns in reading.roles.values() for each in columns.split(", ")]
-    return any(each == column or each.startswith(f"{column}.") or column.startswith(f"{each}.") for each in used)
 
 
 @runs_app.command("history")

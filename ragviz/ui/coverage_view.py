@@ -8,19 +8,15 @@ import streamlit as st
 
 from ragviz.core.configuration import IndexInfo, Run
 from ragviz.core.document import Corpus
-from ragviz.core.question import Question
 from ragviz.core.question_set import QuestionSet
 from ragviz.core.ranking import Hit
 from ragviz.health import coverage_map, health_sentences
 from ragviz.health.coverage_map import STATES, CoverageMap
 from ragviz.report import health_plots
 from ragviz.retrieval import search
-from ragviz.runs import contexts
 from ragviz.text.markup import highlighted, plain
 from ragviz.ui import address, cache, passages
 from ragviz.ui.kit import figure, notices
-
-LISTED = 8
 
 
 def draw(corpus: Corpus, question_set: QuestionSet, index: IndexInfo | None, newest: Sequence[Run]) -> None:
@@ -42,7 +38,7 @@ def draw(corpus: Corpus, question_set: QuestionSet, index: IndexInfo | None, new
         figure.draw(drawn, f"coverage-{question_set.id}-{index.id}", clicked=clicked)
     with right:
         if chosen:
-            _chunk(corpus, question_set, index, coverage, chosen)
+            _chunk(corpus, coverage, chosen)
         else:
             st.caption("Click a point to read its chunk.")
 
@@ -53,29 +49,12 @@ def _coverage(question_set: QuestionSet, index: IndexInfo, _: Corpus, *newest: R
     return coverage_map.coverage_map(cache.workspace(), index, questions, newest[0] if newest else None)
 
 
-@cache.kept(4)
-def _asked_of(question_set: QuestionSet, index: IndexInfo) -> dict[str, list[Question]]:
-    questions = [question for question in cache.questions_in(question_set) if question.asked]
-    about: dict[str, list[Question]] = {}
-    golds = contexts.gold_of(cache.workspace(), index, questions)
-    for question, (gold, _) in zip(questions, golds, strict=True):
-        for chunk_id in dict.fromkeys(chunk_id for group in gold for chunk_id in group):
-            about.setdefault(chunk_id, []).append(question)
-    return about
-
-
-def _chunk(corpus: Corpus, question_set: QuestionSet, index: IndexInfo, coverage: CoverageMap, chunk_id: str) -> None:
+def _chunk(corpus: Corpus, coverage: CoverageMap, chunk_id: str) -> None:
     [found] = search.with_chunks(cache.workspace(), corpus.id, [Hit(chunk_id, 1, 0.0)])
     if found.chunk is None:
         st.warning("The document of this chunk was deleted.")
         return
     st.caption(STATES[int(coverage.states[coverage.ids.index(chunk_id)])].capitalize())
-    about = _asked_of(question_set, index).get(chunk_id, [])
     with st.container(border=True, gap="xsmall"):
         passages.link_to(found.document_name, found.chunk)
-        spans = [gold for question in about for gold in passages.gold_in(found.chunk, question.evidence)]
-        st.html(highlighted(found.chunk.text, spans, fold=400))
-    for question in about[:LISTED]:
-        address.link("questions", question.text, set=question_set.name, question=question.id, tab="Review")
-    if len(about) > LISTED:
-        st.caption(f"and {len(about) - LISTED:,} more questions")
+        st.html(highlighted(found.chunk.text))

@@ -10,7 +10,6 @@ import logging
 import shutil
 import threading
 import time
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager
@@ -27,16 +26,13 @@ from ragviz.workspace import Workspace
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-BUCKETS = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0)
-"""Upper bounds of the seconds that requests take."""
 _log = logging.getLogger("ragviz")
 
 
 class Requests:
-    """ASGI middleware that counts answers by status and duration, and the browsers that are connected."""
+    """ASGI middleware that counts answers by status, the seconds until these began, and the connected browsers."""
 
-    counts: ClassVar[Counter[tuple[str, float]]] = Counter()
-    """Answers by status and the smallest of `BUCKETS` that they fit in."""
+    counts: ClassVar[Counter[str]] = Counter()
     seconds = 0.0
     browsers = 0
 
@@ -56,10 +52,8 @@ class Requests:
 
         async def send_counted(message: Message) -> None:
             if message["type"] == "http.response.start":
-                took = time.monotonic() - began
-                place = bisect_left(BUCKETS, took)
-                Requests.seconds += took
-                Requests.counts[str(message["status"]), [*BUCKETS, float("inf")][place]] += 1
+                Requests.seconds += time.monotonic() - began
+                Requests.counts[str(message["status"])] += 1
             await send(message)
 
         await self._app(scope, receive, send_counted)
@@ -97,21 +91,10 @@ def figures(workspace: Workspace) -> Iterator[str]:
     yield from _lines("ragviz_home_free_bytes", "gauge", "Room on the disk of RAGVIZ_HOME.", [("", free)])
     yield from _lines("ragviz_browsers", "gauge", "Connected browsers.", [("", Requests.browsers)])
     yield from _lines("ragviz_errors_total", "counter", "Errors logged by this process.", [("", Errors.count)])
-    yield from _request_lines(Counter(Requests.counts), Requests.seconds)
-
-
-def _request_lines(counts: Counter[tuple[str, float]], seconds: float) -> Iterator[str]:
-    statuses: Counter[str] = Counter()
-    for (status, _), count in counts.items():
-        statuses[status] += count
-    by_status = [(f'{{code="{status}"}}', count) for status, count in sorted(statuses.items())]
+    by_status = [(f'{{code="{status}"}}', count) for status, count in sorted(Requests.counts.copy().items())]
     yield from _lines("ragviz_http_responses_total", "counter", "Answers by this process.", by_status)
-    name, total = "ragviz_http_request_duration_seconds", sum(counts.values())
-    yield from (f"# HELP {name} Seconds until an answer began.", f"# TYPE {name} histogram")
-    for bound in BUCKETS:
-        within = sum(count for (_, bucket), count in counts.items() if bucket <= bound)
-        yield f'{name}_bucket{{le="{bound}"}} {within}'
-    yield from (f'{name}_bucket{{le="+Inf"}} {total}', f"{name}_sum {seconds}", f"{name}_count {total}")
+    took = [("", Requests.seconds)]
+    yield from _lines("ragviz_http_response_seconds_total", "counter", "Seconds until these answers began.", took)
 
 
 def _lines(name: str, kind: str, words: str, values: Iterable[tuple[str, float]]) -> Iterator[str]:

@@ -19,7 +19,7 @@ from ragviz.store.schema import version_of
 from ragviz.text import markup
 from ragviz.text.former_documents import UNKNOWN
 from ragviz.text.markup import plain
-from ragviz.ui import address, cache, passages, unsaved, verification_button, versions_tab, wording
+from ragviz.ui import address, cache, passages, unsaved, versions_tab, wording
 from ragviz.ui.kit import acting, filters, table
 
 STATUSES: tuple[QuestionStatus, ...] = get_args(QuestionStatus)
@@ -69,7 +69,6 @@ def _rows_of(questions: Sequence[Question], names: Mapping[str, str]) -> pd.Data
 
 def show(question_set: QuestionSet, questions: Sequence[Question], names: Mapping[str, str]) -> None:
     """Draw the filters, the table of the questions that pass them, and the one that is open; or the table to edit."""
-    verification_button.outcome(question_set)
     filtered_questions = _filtered(questions)
     address.readable("question", address.one_of({q.id for q in questions}), "a question of this set")
     requested = st.query_params.get("question")
@@ -83,7 +82,6 @@ def show(question_set: QuestionSet, questions: Sequence[Question], names: Mappin
         st.markdown(plain(words + (f" · filter: {', '.join(active)}" if active else "")), width="stretch")
         switched = address.bound("in-table", False, {"true": True, "false": False}.get, "true or false")
         in_table = st.toggle("Edit in the table", **switched)
-        verification_button.show(question_set, questions)
         listed = partial(_rows_of, filtered_questions, names)
         table.download(listed, question_set.name, "questions-shown")
     editing = unsaved.being_edited(question_set)
