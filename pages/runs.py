@@ -22,12 +22,8 @@ def actions(ticked: Sequence[Run], known: Sequence[str]) -> None:
         if st.button("Compare", type="primary", disabled=bool(missing), key="compare-runs"):
             oldest_first = ",".join(run.id for run in reversed(ticked))  # the first is the baseline
             address.go_to("compare", runs=oldest_first, k=None, question=None)
-        if st.button("Results", disabled=len(ticked) != 1, key="open-results"):
-            address.go_to("results", run=ticked[0].name, k=None)
-        if st.button("Rename", disabled=len(ticked) != 1 or acting.off(), key="rename-run"):
-            run_table.rename(ticked[0])
-        if st.button("Note and tags", disabled=len(ticked) != 1 or acting.off(), key="label-runs"):
-            run_table.annotate(ticked[0], known)
+        if st.button("Edit", disabled=len(ticked) != 1 or acting.off(), key="edit-run"):
+            run_table.edit(ticked[0], known)
         if st.button("Delete", disabled=not ticked or acting.off(), key="delete-runs"):
             run_table.delete(ticked)
         st.caption(plain(missing) or f"{wording.counted(common, 'common question')} to compare.", width="stretch")

@@ -124,12 +124,12 @@ def test_the_story_end_to_end(ragviz, notes, tmp_path, monkeypatch):
         code, _, err = ragviz(*run, "--answerer", "extractive", "--metrics", "token_f1,exact_match")
         assert code == 0, err
 
-        assert ragviz("runs", "rename", "wide", "基线")[:2] == (0, "Run 'wide' is now '基线'.\n")
+        assert ragviz("runs", "edit", "wide", "--name", "基线")[:2] == (0, "Run '基线', no tags\n")
         assert json.loads(ragviz("results", "wide", "--json")[1])["run"] == "基线", "by its former name too"
-        assert ragviz("runs", "rename", "words", "基线")[0] == 2, "taken"
-        assert ragviz("runs", "note", "基线", "three chunks [b]in[/b] the prompt")[0] == 0
-        assert ragviz("runs", "tag", "基线", "v1", "release")[1] == "v1, release\n"
-        assert ragviz("runs", "tag", "基线", "--remove", "v1")[1] == "release\n"
+        assert ragviz("runs", "edit", "words", "--name", "基线")[0] == 2, "taken"
+        assert ragviz("runs", "edit", "基线", "--note", "three chunks [b]in[/b] the prompt", "--tag", "v1")[0] == 0
+        said = ragviz("runs", "edit", "基线", "--tag", "release", "--untag", "v1")[1]
+        assert said == "Run '基线', release\nthree chunks [b]in[/b] the prompt\n"
         assert "[b]in[/b]" in ragviz("runs", "list")[1]
         assert [run["run"] for run in json.loads(ragviz("runs", "list", "--tag", "release", "--json")[1])] == ["基线"]
 

@@ -26,7 +26,7 @@ from ragviz.service import run_verbs, target_verbs
 from ragviz.targets import logged_file, logged_item, targets
 from ragviz.text import counts, markup
 
-runs_app = console.group("Runs: list, questions, import, record, rename, note, tag, delete.")
+runs_app = console.group("Runs: list, questions, import, record, edit, delete.")
 
 
 @runs_app.command("list")
@@ -296,39 +296,24 @@ def _draw_again(found: competition.Competition, words: Sequence[str]) -> None:
         console.table(("question", "text", "rank before", "rank now", "lost to"), lost)
 
 
-@runs_app.command("rename")
-def runs_rename(run_name: RunName, name: str) -> None:
-    """Give a run another name; links and commands by the old one find it too, until another run has that name."""
+@runs_app.command("edit")
+def runs_edit(
+    run_name: RunName,
+    name: Annotated[str, typer.Option(help="Another name; it is found by the old one too, until that is taken.")] = "",
+    note: Annotated[str | None, typer.Option(help='In place of its note; "" removes it.')] = None,
+    tags: Annotated[list[str], typer.Option("--tag", help="To be added; may be repeated.")] = [],
+    removed: Annotated[list[str], typer.Option("--untag", help="To be removed; may be repeated.")] = [],
+) -> None:
+    """Rename a run, write a note on it, add or remove tags; prints what it has then."""
     workspace = console.open_workspace()
     run = workspace.store.runs.get(run_name)
-    run_verbs.rename(workspace, run, name)
-    console.say(f"Run '{run.name}' is now '{workspace.store.runs.get(run.id).name}'.")
-
-
-@runs_app.command("note")
-def runs_note(
-    run_name: RunName,
-    note: Annotated[str, typer.Argument(help='In place of the run\'s note; "" removes it.')],
-) -> None:
-    """Write a note on a run."""
-    workspace = console.open_workspace()
-    run_verbs.label(workspace, workspace.store.runs.get(run_name), note=note)
-
-
-@runs_app.command("tag")
-def runs_tag(
-    run_name: RunName,
-    tags: Annotated[list[str] | None, typer.Argument(help="To be added.")] = None,
-    remove: Annotated[list[str], typer.Option(metavar="TAG", help="Remove it; may be repeated.")] = [],
-) -> None:
-    """Add tags to a run, or remove them; prints those it has then."""
-    workspace = console.open_workspace()
-    run = workspace.store.runs.get(run_name)
-    if missing := [tag for tag in remove if tag not in run.tags]:
-        has = f"it has {', '.join(run.tags)}" if run.tags else "it has none"
-        raise UsageError(f"Run '{run.name}' has no tag '{missing[0]}': {has}.")
-    run_verbs.label(workspace, run, tags=[tag for tag in (*run.tags, *(tags or [])) if tag not in remove])
-    console.say(", ".join(workspace.store.runs.get(run.id).tags) or "no tags")
+    if name:
+        run_verbs.rename(workspace, run, name)
+    if note is not None or tags or removed:
+        kept = [tag for tag in (*run.tags, *tags) if tag not in removed]
+        run_verbs.label(workspace, run, note=note, tags=kept)
+    now = workspace.store.runs.get(run.id)
+    console.say(f"Run '{now.name}', {', '.join(now.tags) or 'no tags'}", now.note)
 
 
 @runs_app.command("delete")

@@ -30,16 +30,12 @@ MARKS = {
     "undecided": "? undecided",
     "equal": "= equal",
 }
-AXES: Mapping[ties.By, str] = {
-    "tokens": "Tokens read a question",
-    "dollars": "Dollars a question",
-    "seconds": "Seconds a question",
+AXES: Mapping[ties.By, tuple[str, str]] = {
+    "tokens": ("Tokens read a question", "of the first k chunks, over the questions with evidence"),
+    "dollars": ("Dollars a question", "of the model calls that answered; judging is not in them"),
+    "seconds": ("Seconds a question", "of retrieval, reranking and the answering call, when the run was made"),
 }
-MEANINGS: Mapping[ties.By, str] = {
-    "tokens": "Tokens of the first k chunks, on average over the questions with evidence.",
-    "dollars": "Dollars of the model calls that answered, when they were made; what judging cost is not in it.",
-    "seconds": "Seconds of retrieval, reranking and the answering call, as measured when the run was made.",
-}
+"""What a run takes → title and meaning."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,6 +60,11 @@ class Compared:
     def names(self) -> tuple[str, str]:
         """The names of the baseline and the other run."""
         return self.comparison.runs[0], self.other
+
+    @property
+    def labels(self) -> list[str]:
+        """The names of all runs, as pictures show them."""
+        return distinct(self.comparison.runs, 28)
 
     @property
     def both(self) -> tuple[Run, Run]:
@@ -94,30 +95,24 @@ def requested_runs(runs: Sequence[Run]) -> list[Run]:
 
 
 def chosen_runs(runs: Sequence[Run]) -> list[Run]:
-    """Return the runs of the address, the first of them the baseline; by default the run last seen and another one."""
+    """Return the runs of the address, the first of them the baseline.
+
+    By default the run seen last, else the newest, and the newest other one on the same questions; the older one first.
+    """
     by_name = {run.name: run for run in runs}
-    known = [run.name for run in requested_runs(runs)]
-    emptied = st.query_params.get("runs") == ""  # by a person
-    shown = known or ([] if emptied else default_names(runs, address.last_value("run")))
+    shown = [run.name for run in requested_runs(runs)]
+    if not shown and runs and st.query_params.get("runs") != "":  # which a person has emptied
+        seen = by_name.get(address.last_value("run") or "", runs[0])
+        asked = (seen.config.questions, seen.config.split)
+        alike = (run for run in runs if run != seen and (run.config.questions, run.config.split) == asked)
+        other = next(alike, None)
+        shown = [run.name for run in reversed(runs) if run in (seen, other)]
     names = st.multiselect(
         "Runs", list(by_name), max_selections=MOST_COMPARED,
         **address.shows("runs-shown", shown, lambda names: {"runs": written(names, by_name), "question": None}),
     )  # fmt: skip
     address.settle("runs", written(names, by_name) or None)
     return [by_name[name] for name in names]
-
-
-def default_names(runs: Sequence[Run], seen: str | None) -> list[str]:
-    """Return the run `seen` last, else the newest, and the newest other one on the same questions; the older one first.
-
-    `runs` come with the newest first.
-    """
-    if not runs:
-        return []
-    shown = next((run for run in runs if run.name == seen), runs[0])
-    asked = (shown.config.questions, shown.config.split)
-    other = next((run for run in runs if run != shown and (run.config.questions, run.config.split) == asked), None)
-    return [run.name for run in reversed(runs) if run in (shown, other)]
 
 
 def written(names: Sequence[str], by_name: Mapping[str, Run]) -> str:
@@ -209,53 +204,38 @@ def in_words(shown: Compared) -> None:
     deltas = comparison.rows[metric].deltas
     tied = ties.contenders(comparison.runs[0], deltas, lambda: all_pairs(shown))
     preferred = ties.words(tied, ties.broken(tied, _prices(shown))) if len(tied) > 1 else ""
-    st.markdown(plain(" ".join(filter(None, [preferred, _counted_words(comparison, metric)]))))
-    role = "" if metric == comparison.rule.primary else f"{title_of(metric)} is exploratory. "
-    st.caption(plain(f"{role}{comparison_words.rule_words(comparison)}{_power_words(shown.delta())}"))
+    n = wording.counted(comparison.rows[metric].estimates[0].n, "question")
+    of = "with a score" if metric in comparison.answers else "with evidence"
+    asked = f" All runs asked {comparison.asked}." if comparison.asked else ""
+    counted = f"{title_of(metric)}: means over the {n} {of} in all of them.{asked}"
+    st.markdown(plain(" ".join(filter(None, [preferred, counted]))))
+    delta = shown.delta()
+    words = [] if metric == comparison.rule.primary else [f"{title_of(metric)} is exploratory."]
+    words.append(comparison_words.rule_words(comparison))
+    if delta.verdict == "undecided" and delta.detectable is not None:
+        words.append(f"These questions detect a true difference of {delta.detectable:.2f} with 80 % power.")
+        if (alone := delta.difference.alone) is not None:
+            words.append("Not corrected for the other comparisons: [{:+.2f}, {:+.2f}].".format(*alone))
+    st.caption(plain(" ".join(words)))
     if notes := comparison.notes:
         st.warning(plain(notes[0]) if len(notes) == 1 else _listed(notes))
-
-
-def _power_words(delta: Delta) -> str:
-    """Say what an undecided comparison could have shown, as sentences after a blank; "" for others."""
-    if delta.verdict != "undecided" or delta.detectable is None:
-        return ""
-    words = f" These questions detect a true difference of {delta.detectable:.2f} with 80 % power."
-    if delta.difference.alone is not None:
-        words += " Not corrected for the other comparisons, the interval would be [{:+.2f}, {:+.2f}].".format(
-            *delta.difference.alone
-        )
-    return words
 
 
 def _listed(sentences: Sequence[str]) -> str:
     return "\n".join(f"- {plain(each)}" for each in sentences)
 
 
-def _counted_words(comparison: Comparison, metric: str) -> str:
-    """Say over how many questions the means are: they differ from those of Results where not all are shared."""
-    n = comparison.rows[metric].estimates[0].n
-    asked = f" All runs asked {comparison.asked}." if comparison.asked else ""
-    runs = "both runs" if len(comparison.runs) == 2 else f"all {len(comparison.runs)} runs"
-    if metric in comparison.answers:
-        return (
-            f"{title_of(metric)}: means over the {wording.counted(n, 'question')} scored in {runs}, differences over "
-            f"those scored in both of a pair; Results counts every question that its run scored.{asked}"
-        )
-    return f"{title_of(metric)}: over the {wording.counted(n, 'question')} with evidence in {runs}.{asked}"
-
-
 def leaderboard(shown: Compared) -> None:
     """Draw the runs, the best on top, with brackets around those that cannot be told apart."""
     comparison, metric, pairs = shown.comparison, shown.metric, all_pairs(shown)
     heading.section(plain(f"Leaderboard by {title_of(metric)}"))
-    estimates, names = comparison.rows[metric].estimates, distinct(comparison.runs, 28)
+    estimates = comparison.rows[metric].estimates
     if len(comparison.runs) == 2:
         notes = ["baseline", MARKS[shown.delta().verdict]]
     else:
         notes = [f"rank {each.words}" for each in ties.standings(comparison.runs, pairs).values()]
     order = compare.ranking_by(comparison, metric)
-    rows = [leaderboard_plots.Row(names[place], place, estimates[place], notes[place]) for place in order]
+    rows = [leaderboard_plots.Row(shown.labels[place], place, estimates[place], notes[place]) for place in order]
     at = {comparison.runs[place]: row for row, place in enumerate(order)}
     groups = ties.brackets(list(at), pairs)
     joined = [[at[run] for run in group] for group in groups]
@@ -371,7 +351,7 @@ def curves(shown: Compared) -> None:
     """Draw precision, recall and F1 against k: overlaid, or a panel for each run from four on, one metric at a time."""
     comparison = shown.comparison
     ks, n = np.arange(1, comparison.depth + 1), len(comparison.question_ids)
-    names = distinct(comparison.runs, 28)
+    names = shown.labels
     bands = cache.compared_curves(shown.of, comparison.k)
 
     def lines_of(name: str) -> list[curve_plots.Curve]:
@@ -398,7 +378,7 @@ def histograms(shown: Compared) -> None:
     heading.section("Rank histograms")
     runs = [
         curve_plots.Ranks(run, ranks[ranks > 0], int((ranks == 0).sum()))
-        for run, ranks in zip(distinct(comparison.runs, 28), comparison.ranks, strict=True)
+        for run, ranks in zip(shown.labels, comparison.ranks, strict=True)
     ]
     figure.draw(small_multiples.histograms(runs, depth=comparison.depth, k=comparison.k), "histograms")
 
@@ -409,7 +389,7 @@ def recall_by_tokens(shown: Compared) -> None:
     heading.section("Recall against tokens read")
     bands, common = cache.compared_curves(shown.of, k), _in_common(shown)
     lines, unknown = [], []
-    for place, (run, name) in enumerate(zip(shown.runs, distinct(comparison.runs, 28), strict=True)):
+    for place, (run, name) in enumerate(zip(shown.runs, shown.labels, strict=True)):
         tokens = common[run.name].tokens
         if tokens is None or not tokens[0] > 0:
             unknown.append(run.name)
@@ -432,21 +412,21 @@ def quality_by_expense(shown: Compared) -> None:
     if not telling:
         st.caption("Tokens read, cost and latency of these runs are the same, as far as they are known.")
         return
-    against = address.choose_one("Against", {str(by): AXES[by] for by in telling}, "expense")
+    against = address.choose_one("Against", {str(by): AXES[by][0] for by in telling}, "expense")
     by = next(each for each in AXES if each == against)
+    title, meaning = AXES[by]
     row, front = comparison.rows[metric], leaderboards.front_by(comparison, metric, prices, by)
     unit = " tokens" if by == "tokens" else ""
     drawn = [
         expense_plots.Point(
             name, place, taken, f"{ties.amount_words(by, taken)}{unit}", row.estimates[place], run in front.runs
         )
-        for place, (run, name) in enumerate(zip(comparison.runs, distinct(comparison.runs, 28), strict=True))
+        for place, (run, name) in enumerate(zip(comparison.runs, shown.labels, strict=True))
         if run in front.runs or run in front.dominated
         for taken in [getattr(prices[run], by)]
     ]
-    figure.draw(expense_plots.quality_by_expense(drawn, x_title=AXES[by], y_title=title_of(metric)), "front")
-    st.caption(
-        plain(f"{leaderboards.front_words(front)} By means: runs on the front need not be apart. {MEANINGS[by]}")
-    )
+    figure.draw(expense_plots.quality_by_expense(drawn, x_title=title, y_title=title_of(metric)), "front")
+    words = f"{leaderboards.front_words(front)} By means: runs on the front need not be apart. {title}: {meaning}."
     if lacking := [run for run in comparison.runs if getattr(prices[run], by) is None]:
-        st.caption(plain(f"{AXES[by]}: not known of {', '.join(lacking)}."))
+        words += f" Not known of {', '.join(lacking)}."
+    st.caption(plain(words))

@@ -16,7 +16,7 @@ from ragviz.service import run_verbs
 from ragviz.store import stored_runs
 from ragviz.text.markup import plain
 from ragviz.ui import address, cache, job_panel, wording
-from ragviz.ui.kit import acting, notices, table
+from ragviz.ui.kit import notices, table
 
 MOST_COMPARED = 12
 """Runs that are compared at once: from the eighth on, colours come again with an open mark or a dashed line."""
@@ -131,42 +131,24 @@ def cannot_compare(runs: Sequence[Run], common: int) -> str:
     return ""
 
 
-@st.dialog("Rename the run")
-def rename(run: Run) -> None:
-    """Ask for a new name of a run."""
-    name = st.text_input("Name", run.name, max_chars=200, key="rename-to")
-    st.caption("Links by the old name lead to the run too, until another run takes that name.")
-    if _confirmed("Rename", "rename"):
-        with notices.errors_shown():
-            run_verbs.rename(cache.workspace(), run, name)
-            st.toast(f"Renamed: {plain(run.name)} is now {plain(name.strip())}.")
-            st.rerun()
-
-
-@st.dialog("Note and tags")
-def annotate(run: Run, known: Sequence[str]) -> None:
-    """Ask for note and tags of a run; the `known` tags can be chosen."""
+@st.dialog("Edit the run")
+def edit(run: Run, known: Sequence[str]) -> None:
+    """Ask for name, note and tags of a run; the `known` tags can be chosen."""
+    name = st.text_input(
+        "Name", run.name, max_chars=200, key="run-name-now", help="Links by the old name lead to it too."
+    )
     tags = st.multiselect(
-        "Tags",
-        list(dict.fromkeys([*known, *run.tags])),
-        default=run.tags,
-        accept_new_options=True,
-        key="run-tags",
+        "Tags", list(dict.fromkeys([*known, *run.tags])), default=run.tags, accept_new_options=True, key="run-tags",
         placeholder="Choose, or type new ones",
-    )  # above the note, so that its list does not cover *Save*
+    )  # fmt: skip
     note = st.text_area("Note", run.note, max_chars=stored_runs.LONGEST_NOTE, key="note")
-    if _confirmed("Save", "label"):
-        with notices.errors_shown():
-            run_verbs.label(cache.workspace(), run, note=note, tags=tags)
-            st.toast(f"Saved: note and tags of {plain(run.name)}.")
-            st.rerun()
-
-
-def _confirmed(verb: str, key: str) -> bool:
     with st.container(horizontal=True, horizontal_alignment="right"):
-        if st.button("Cancel", key=f"{key}-cancel"):
-            st.rerun()
-        return bool(st.button(verb, type="primary", key=f"{key}-do", disabled=acting.off()))
+        if st.button("Save", type="primary", key="edit-do"):
+            with notices.errors_shown():
+                if name.strip() != run.name:
+                    run_verbs.rename(cache.workspace(), run, name)
+                run_verbs.label(cache.workspace(), run, note=note, tags=tags)
+                st.rerun()
 
 
 def delete(runs: Sequence[Run]) -> None:
