@@ -166,7 +166,7 @@ def test_a_budget_holds_over_all_attempts_at_a_set(workspace, server):
     calls, paid = (spent := workspace.store.payments.of(q.id)).calls, spent.dollars
     assert 0 < calls == len(requests_to(server)) < 36
     assert 0 < paid <= whole / 3 + 0.04
-    assert q.total == calls, "what was paid for is kept, what was in flight at the end too"
+    assert 0 < q.total <= calls, "what was written is kept; replies to what was in flight at the end are in the cache"
     with pytest.raises(BudgetReached):
         facts(workspace, budget=paid)
     assert len(requests_to(server)) == calls

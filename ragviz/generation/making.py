@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import time
 from collections import Counter, defaultdict, deque
-from collections.abc import Generator, Iterator, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import zip_longest
 
 from ragviz.core.digests import digest
 from ragviz.core.errors import ModelError, RagvizError
 from ragviz.core.question import Question, QuestionType
 from ragviz.core.question_set import Edit, QuestionSet
-from ragviz.core.reply_cache import Cache
 from ragviz.core.stopping import Progress, silent
-from ragviz.generation import model_questions, plan_record, rejection, verification
+from ragviz.generation import model_questions, plan_record, rejection
 from ragviz.generation.model_questions import FAILED, Ask, Task
 from ragviz.generation.plan_record import PlanRecord, kind_of_reason
-from ragviz.generation.sources import Source, Sources
-from ragviz.generation.verification import Contexts
+from ragviz.generation.sources import COPIES, Passages, Sources, key_of
 from ragviz.models.chat import ModelClient
 from ragviz.models.requests import Spending
 from ragviz.questions.question_types import TYPES
@@ -41,65 +39,24 @@ KEPT = ""
 """Outcome of a question that is kept."""
 
 
-@dataclass(frozen=True, slots=True)
-class Writer:
-    """The model that writes, by `ask`, and what verifies by `verify_ask`; without `contexts` nothing is verified.
-
-    `verdicts` and `keys` are as in `verification.verify`.
-    """
-
-    client: ModelClient
-    seed: int
-    ask: Ask
-    verify_ask: Ask
-    contexts: Contexts | None = None
-    verdicts: Cache | None = None
-    keys: Sequence[str] = ()
-
-    def write(self, tasks: Sequence[Task], sources: Sources, existing: set[str]) -> Generator[Question]:
-        """Yield the question of each task, verified; unusable ones are rejected, with the reason.
-
-        When calls must stop, what was written so far comes, not verified. Rejected ones come as soon as all before them
-        have: a useless model is noticed early. `existing` is as in `model_questions.written`.
-        """
-        written, documents = list[Question](), sources.documents.by_id
-        try:
-            for question in model_questions.written(tasks, documents, existing, self.client, self.seed, self.ask):
-                if written or question.asked:
-                    written.append(question)
-                else:
-                    yield question
-        except RagvizError:
-            yield from written
-            raise
-        yield from self.verify(written)
-
-    def verify(self, questions: Sequence[Question]) -> Iterator[Question]:
-        """Yield the questions in order; those that are asked are verified."""
-        if self.contexts is None:
-            yield from questions
-            return
-        decided, asked = dict[str, Question](), [question for question in questions if question.asked]
-        try:
-            for question in verification.verify(
-                asked, self.contexts, self.client, self.verify_ask, verdicts=self.verdicts, keys=self.keys
-            ):
-                decided[question.id] = question
-        except RagvizError:
-            yield from (decided.get(question.id, question) for question in questions)
-            raise
-        yield from (decided.get(question.id, question) for question in questions)
+Key = tuple[str, str]
+"""A type of questions, and the ids of the chunks that they are asked about."""
 
 
 @dataclass(slots=True)
 class Making:
-    """Makes what a plan lacks, stores it, and counts it in the plan's record; `made` are the new questions."""
+    """Makes what a plan lacks by a model, stores it, and counts it in the plan's record; `made` are the new questions.
+
+    `ask` sends what writes a question, `verify` yields questions as their verification leaves them.
+    """
 
     workspace: Workspace
     question_set: QuestionSet
     record: PlanRecord
     sources: Sources
-    writer: Writer
+    client: ModelClient
+    ask: Ask
+    verify: Callable[[Sequence[Question]], Iterable[Question]]
     edit: Edit
     spending: Spending
     made: list[Question] = field(default_factory=list)
@@ -108,9 +65,9 @@ class Making:
     _tries: Counter[int] = field(default_factory=Counter)
     _texts: set[str] = field(default_factory=set)
     _rejected_texts: set[str] = field(default_factory=set)
-    _about: dict[tuple[str, str], list[str]] = field(default_factory=lambda: defaultdict(list))
-    _used: set[tuple[str, Source]] = field(default_factory=set)
-    _queues: dict[tuple[str, str], deque[Source]] = field(default_factory=dict)
+    _about: dict[Key, list[str]] = field(default_factory=lambda: defaultdict(list))
+    _times: Counter[Key] = field(default_factory=Counter)
+    _queues: dict[tuple[str, str], deque[Passages]] = field(default_factory=dict)
     _waiting: list[Question] = field(default_factory=list)
     _outcomes: Counter[str] = field(default_factory=Counter)
     _stored: float = 0.0
@@ -119,14 +76,14 @@ class Making:
 
     def run(self, progress: Progress) -> None:
         """Make the questions that are missing: in their documents, else anywhere."""
-        self._progress, maker = progress, self.writer.client.model
+        self._progress = progress
         for question in self.workspace.store.questions.all(self.question_set.id):
-            is_own, is_rejected = question.generator == maker, question.status == "rejected"
+            is_own, is_rejected = question.generator == self.client.model, question.status == "rejected"
             if not question.reason.startswith(FAILED):
                 self._known[question.id] = question
                 if is_own:
                     self._about[question.type, "+".join(question.source_chunks)].append(question.text)
-            # What was rejected may be asked after all of another source, in a resumed generation too.
+            # What was rejected may be asked after all of other passages, in a resumed generation too.
             if question.text and not (is_rejected and question.reason and is_own):
                 self._texts.add(rejection.normal(question.query))
             if question.text and is_rejected:
@@ -145,42 +102,43 @@ class Making:
     # What is to be written
 
     def _tasks(self, *, anywhere: bool) -> list[tuple[int, Task]]:
-        """Return a task for every question that a cell lacks, where there is a source, with the cell's number."""
-        found, busy = list[tuple[int, Task]](), set[str]()
+        """Return a task for every question that a cell lacks, where there are passages, with the cell's number."""
+        found, busy = list[tuple[int, Task]](), set[Key]()
         for number, cell in enumerate(self.record.cells):
             if not anywhere and self._tries[number] >= ATTEMPTS * cell.planned:
                 continue
             place = "" if anywhere else cell.document_id
             if (place, cell.type) not in self._queues:
                 is_there = place in self.sources.documents.by_id
-                found_there = self.sources.of(place, cell.type) if is_there else []
-                self._queues[place, cell.type] = deque(found_there if place else self._by_turns(cell.type))
-            queue = self._queues[place, cell.type]
+                there = self._by_turns(cell.type) if anywhere else self.sources.of(place, cell.type) if is_there else ()
+                asked_least = sorted(there, key=lambda each, of=cell.type: len(self._about[of, key_of(each)]))
+                self._queues[place, cell.type] = deque(asked_least)
             for _ in range(cell.planned - self._counts[number]):
-                if (source := self._next(queue, cell.type, busy)) is None:
+                if (passages := self._next(self._queues[place, cell.type], cell.type, busy)) is None:
                     break
                 self._tries[number] += 1
-                task = self.sources.task(source, cell.type, cell.style, self._about[cell.type, source.key])
-                found.append((number, task))
+                texts = self._about[cell.type, key_of(passages)]
+                found.append((number, self.sources.task(passages, cell.type, cell.style, texts)))
         return found
 
-    def _next(self, queue: deque[Source], asked: QuestionType, busy: set[str]) -> Source | None:
-        """Return the next source of a queue; None where there is none, or it waits for others of its passages."""
+    def _next(self, queue: deque[Passages], asked: QuestionType, busy: set[Key]) -> Passages | None:
+        """Return passages that were asked about least; None where all were `COPIES` times, or are among the `busy`."""
         while queue:
-            source = queue[0]
-            before = len(self._about[asked, source.key])
-            if (asked, source) in self._used or source.copy < before:
-                queue.popleft()
-                continue
-            if f"{asked} {source.key}" in busy or source.copy > before:
+            passages = queue.popleft()
+            key = asked, key_of(passages)
+            times = max(self._times[key], len(self._about[key]))
+            if key in busy:
+                queue.appendleft(passages)
                 return None
-            self._used.add((asked, source))
-            busy.add(f"{asked} {source.key}")
-            return queue.popleft()
+            if times < COPIES:
+                self._times[key] = times + 1
+                busy.add(key)
+                queue.append(passages)
+                return passages
         return None
 
-    def _by_turns(self, asked: QuestionType) -> Iterator[Source]:
-        """Yield sources of all documents, one of each in turn.
+    def _by_turns(self, asked: QuestionType) -> Iterator[Passages]:
+        """Yield passages of all documents, those of one document after those of another.
 
         First of those that no question is about yet, then of those known to have something for the type.
         """
@@ -191,26 +149,34 @@ class Making:
             drawn = digest(str(self.record.seed), asked, document_id)
             return document_id in about, not documents.places_of(document_id, asked), drawn
 
-        turns, level = sorted(documents.by_id, key=order), 0
-        while turns:
-            turns = [i for i in turns if level < len(self.sources.of(i, asked))]
-            yield from (self.sources.of(document_id, asked)[level] for document_id in turns)
-            level += 1
+        found = (self.sources.of(document_id, asked) for document_id in sorted(documents.by_id, key=order))
+        for level in zip_longest(*found):
+            yield from filter(None, level)
 
     # What was written
 
     def _make(self, numbered: Sequence[tuple[int, Task]]) -> None:
         fresh = list[tuple[int, Task]]()
         for number, task in numbered:
-            known = self._known.get(model_questions.question_id(task, self.writer.client.model, self.writer.seed))
+            known = self._known.get(model_questions.question_id(task, self.client.model, self.record.seed))
             if known is None:
                 fresh.append((number, task))
             elif known.status != "rejected" and known.id not in self.record.made:
                 self._count(number, known)  # it was stored by a process that was killed
         self._tell("Writing questions")
-        with closing(self.writer.write([task for _, task in fresh], self.sources, self._texts)) as made:
-            for (number, _), question in zip(fresh, made, strict=True):
+        tasks, documents, written = [task for _, task in fresh], self.sources.documents.by_id, list[Question]()
+        questions = model_questions.written(tasks, documents, self._texts, self.client, self.record.seed, self.ask)
+        try:
+            for question in questions:
+                written.append(question)
+                self._tell(question.text)
+            decided = {each.id: each for each in self.verify([each for each in written if each.asked])}
+        except RagvizError:  # what was written is verified when the generation is resumed
+            for (number, _), question in zip(fresh, written, strict=False):
                 self._take(number, question)
+            raise
+        for (number, _), question in zip(fresh, written, strict=True):
+            self._take(number, decided.get(question.id, question))
 
     def _take(self, number: int, made: Question) -> None:
         """Store a new question with those that wait; one in the words of a rejected one is not kept if it is, too."""
@@ -222,9 +188,12 @@ class Making:
         else:
             self._keep(made)
             self._count(number, made)
-        if not made.reason.startswith(FAILED):
+        key = made.type, "+".join(made.source_chunks)
+        if made.reason.startswith(FAILED):
+            self._times[key] = COPIES
+        else:
             self._known[made.id] = made
-            self._about[made.type, "+".join(made.source_chunks)].append(made.text)
+            self._about[key].append(made.text)
         self._tell(f"Verified: {made.text}" if made.verified_by and made.asked else made.text)
         self._outcomes[kind_of_reason(made.reason) if made.status == "rejected" else KEPT] += 1
         tried, kept = self._outcomes.total(), self._outcomes[KEPT]
@@ -232,7 +201,7 @@ class Making:
             [(reason, times)] = Counter({r: n for r, n in self._outcomes.items() if r != KEPT}).most_common(1)
             share = f"{times} of {tried - kept}" if times < tried - kept else f"all {times}"
             raise ModelError(
-                f"{tried} questions tried, {kept or 'none'} kept: those of '{self.writer.client.model}' fail because "
+                f"{tried} questions tried, {kept or 'none'} kept: those of '{self.client.model}' fail because "
                 f"{reason} ({share}). Look at the rejected ones, and choose another model or other documents."
             )
 
@@ -246,7 +215,7 @@ class Making:
 
     def _verify_again(self) -> None:
         asked = [question for question in self.record.kept(self._known) if question.asked and not question.verified_by]
-        for done, question in enumerate(self.writer.verify(asked)):
+        for done, question in enumerate(self.verify(asked)):
             self._progress(done, len(asked), "questions", "Verifying what was not verified")
             if question != self._known[question.id]:
                 self._known[question.id] = question

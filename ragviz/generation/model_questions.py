@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field
 
 from ragviz.core.digests import digest, json_line
 from ragviz.core.document import Chunk, Document, Evidence, Span
-from ragviz.core.errors import BudgetReached, ModelError
+from ragviz.core.errors import ModelError
 from ragviz.core.question import Question, QuestionStyle, QuestionType
 from ragviz.generation import evidence_passages, question_prompts, rejection
 from ragviz.models.chat import ModelClient
@@ -179,39 +179,29 @@ def written(
 
     `documents` are those of the passages, by id. `existing` holds `rejection.normal` of the texts of existing
     questions; those of usable ones are added. A question that is not usable is rejected with the reason, one whose call
-    failed with "model failed: …". Where calls must stop, the questions of calls that were in flight come before the
-    error: they are paid.
+    failed with "model failed: …".
 
     Raises:
         ModelError: the whole endpoint fails.
         BudgetReached: `ask` raised it.
 
     """
-    waiting, number = list[Task](), -1
+    waiting = list[Task]()
 
     def requests() -> Iterator[Request[Any]]:
         for task in tasks:
-            request = question_request(task, seed)
             waiting.append(task)
-            yield request
+            yield question_request(task, seed)
 
-    try:
-        for number, completion in enumerate(client.complete_many(requests(), partial(ask, client) if ask else None)):
-            task = waiting[number]
-            if isinstance(completion, ModelError):
-                if completion.outage:
-                    raise completion
-                yield replace(blank(task, client.model, seed), status="rejected", reason=f"{FAILED}: {completion}")
-            else:
-                assert completion.parsed is not None
-                yield read(completion.parsed, task, documents, client.model, seed, existing)
-    except (BudgetReached, ModelError):
-        later = [(task, question_request(task, seed)) for task in waiting[number + 1 :]]
-        paid = client.cached([request for _, request in later])
-        for (task, request), is_paid in zip(later, paid, strict=True):
-            if is_paid and (reply := client.ask(request).parsed) is not None:
-                yield read(reply, task, documents, client.model, seed, existing)
-        raise
+    for number, completion in enumerate(client.complete_many(requests(), partial(ask, client) if ask else None)):
+        task = waiting[number]
+        if not isinstance(completion, ModelError):
+            assert completion.parsed is not None
+            yield read(completion.parsed, task, documents, client.model, seed, existing)
+        elif completion.outage:
+            raise completion
+        else:
+            yield replace(blank(task, client.model, seed), status="rejected", reason=f"{FAILED}: {completion}")
 
 
 def read(

@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 from typing import Any, TypedDict, Unpack, get_args
 
@@ -19,19 +20,16 @@ from ragviz.core.stopping import Progress, silent
 from ragviz.generation import model_questions, plan, plan_record, verification, verifying
 from ragviz.generation.extractive_maker import ExtractiveMaker
 from ragviz.generation.indexed_documents import IndexedDocuments
-from ragviz.generation.making import Making, Writer
+from ragviz.generation.making import Making
 from ragviz.generation.plan import STRUCTURAL, Cell
 from ragviz.generation.plan_record import PlanRecord
-from ragviz.generation.sources import Source, Sources
+from ragviz.generation.sources import Sources
 from ragviz.generation.verification import Candidate, Context
 from ragviz.index import indexing
-from ragviz.judging import forecast, planning
-from ragviz.judging.work import Asker
+from ragviz.judging import forecast
 from ragviz.models.chat import ModelClient
-from ragviz.models.refusals import Breaker
-from ragviz.models.requests import Spending
 from ragviz.questions import sets
-from ragviz.questions.question_types import STYLES, STYLES_OF, TYPES, TYPES_OF
+from ragviz.questions.question_types import STYLES_OF, TYPES, TYPES_OF
 from ragviz.targets import fitting
 from ragviz.text import words
 from ragviz.text.counts import counted
@@ -167,7 +165,7 @@ def generate_questions(
     # A set that is there is looked up first: one that is deleted while documents are read is not created again.
     found = sets.question_set(workspace, corpus, name) if store.sets.find(name) is not None else None
     drawn = _drawn(workspace, info, found, progress, **wanted)
-    record, client, seed = drawn.record, drawn.client, drawn.record.seed
+    record, client = drawn.record, drawn.client
     if client is not None:
         workspace.check_price(client.model, budget)
     question_set = found or sets.question_set(workspace, corpus, name)
@@ -180,9 +178,19 @@ def generate_questions(
         store.questions.put(question_set.id, made, edit=edit, facts={plan_record.FACT: fact})
     else:
         spending = workspace.spending(question_set.id, budget)
-        writer = _writer(workspace, question_set, info, client, seed, spending, verify=verify)
-        work = Making(workspace, question_set, record, Sources(drawn.documents, drawn.passages, seed), writer, edit,
-                      spending)  # fmt: skip
+        ask = verifying.asking(workspace, question_set, client, spending, "questions")
+        verifies = partial(
+            verification.verify,
+            contexts=verifying.contexts_of(workspace, info, spending),
+            client=client,
+            ask=verifying.asking(workspace, question_set, client, spending),
+            verdicts=store.cache(verifying.VERDICTS),
+            keys=workspace.settings.keys,
+        )
+        sources = Sources(drawn.documents, drawn.passages, record.seed)
+        work = Making(
+            workspace, question_set, record, sources, client, ask, verifies if verify else iter, edit, spending
+        )
         made = work.made
         try:
             work.run(progress)
@@ -220,7 +228,11 @@ def _drawn(
 ) -> _Drawn:
     """Read the documents of an index, and draw the plan, with what exists of it."""
     kinds, styles = dict(kinds or {}), dict(styles or {})
-    _check(generator, kinds, styles, passages)
+    if generator not in GENERATORS:
+        raise UsageError(f"There is no generator '{generator}'; there are {', '.join(GENERATORS)}.")
+    if not TYPES["bridge"].fewest <= passages <= TYPES["bridge"].most:
+        raise UsageError(f"A bridge needs {TYPES['bridge'].fewest} to {TYPES['bridge'].most} passages, not {passages}.")
+    able, put = TYPES_OF[generator], STYLES_OF[generator]
     indexing.check_ready(info)
     client = workspace.model if generator == "model" else None
     progress(0, None, "", "Reading documents")
@@ -237,12 +249,11 @@ def _drawn(
     if client is not None:
         offered = {name for outline in documents.outlines for name in outline.offers}
         mix = {name: share for name, share in plan.MIX.items() if name not in STRUCTURAL or name in offered}
-        counts = plan.kinds_of(limit, kinds, mix)
+        counts = plan.kinds_of(limit, kinds, mix, able)
         record.wanted = sum(counts.values())
-        record.cells = plan.plan(documents.outlines, counts, plan.styles_of(styles, record.wanted), seed=seed)
+        record.cells = plan.plan(documents.outlines, counts, plan.styles_of(styles, record.wanted, put), seed=seed)
         return _Drawn(documents, record, passages, work, client)
-    able = TYPES_OF[generator]
-    plan.kinds_of(limit, kinds, dict.fromkeys(able, 1.0))  # checks them
+    plan.kinds_of(limit, kinds, dict.fromkeys(able, 1.0), able)  # checks them
     numbers = [int(count) for count in kinds.values() if count is not None]
     record.wanted = limit or (sum(numbers) if kinds and len(numbers) == len(kinds) else plan.LIMIT)
     most = {name: record.wanted if (count := kinds.get(name)) is None else int(count) for name in (kinds or able)}
@@ -250,49 +261,14 @@ def _drawn(
     languages = {document.language for document in documents.by_id.values()}
     stopping.detached(lambda: words.load(languages, phrases=True))
     extractive = ExtractiveMaker(documents, seed, progress)
-    put = plan.styles_of(styles, record.wanted)
-    chosen = extractive.choose(record.wanted, most, put, first=kept, existing=list(existing.values()))
+    counted_styles = plan.styles_of(styles, record.wanted, put)
+    chosen = extractive.choose(record.wanted, most, counted_styles, first=kept, existing=list(existing.values()))
     cells = Counter((plan_record.documents_of(q)[0], q.type, q.style) for q in chosen)
     record.cells = [Cell(*cell, count) for cell, count in cells.items()]
     record.made = [question.id for question in chosen]
     unasked = {*extractive.unable, *({outline.document_id for outline in documents.outlines} - {c[0] for c in cells})}
     record.nothing = {document_id: extractive.holds(document_id) for document_id in sorted(unasked)}
     return _Drawn(documents, record, passages, work, None, chosen, len(extractive.unable))
-
-
-def _check(
-    generator: str, kinds: Mapping[QuestionType, object], styles: Mapping[QuestionStyle, object], passages: int
-) -> None:
-    if generator not in GENERATORS:
-        raise UsageError(f"There is no generator '{generator}'; there are {', '.join(GENERATORS)}.")
-    fewest, most = TYPES["bridge"].fewest, TYPES["bridge"].most
-    if not fewest <= passages <= most:
-        raise UsageError(f"A bridge needs {fewest} to {most} passages, not {passages}.")
-    for noun, asked, possible in (("kind", kinds, TYPES_OF[generator]), ("style", styles, STYLES_OF[generator])):
-        for name in asked:
-            if name in (TYPES if noun == "kind" else STYLES) and name not in possible:
-                raise UsageError(
-                    f"The generator '{generator}' makes no {noun} '{name}', only {', '.join(possible)}: "
-                    "choose another, or a generator that can."
-                )
-
-
-def _writer(
-    workspace: Workspace, question_set: QuestionSet, info: IndexInfo, client: ModelClient, seed: int,
-    spending: Spending, *, verify: bool,
-) -> Writer:  # fmt: skip
-    store = workspace.store
-    client.open()
-    asker = Asker(planning.Plan(store.cache("bank"), answerer=client, spending=spending, patience=0))
-    return Writer(
-        client,
-        seed,
-        Breaker(store.cache("breaker"), question_set.id).watching(asker, "questions"),
-        verifying.asking(workspace, question_set, client, spending),
-        verifying.contexts_of(workspace, info, spending) if verify else None,
-        store.cache(verifying.VERDICTS),
-        workspace.settings.keys,
-    )
 
 
 def _result(
@@ -385,7 +361,7 @@ def _expected_tasks(drawn: _Drawn, questions: Mapping[str, Question], missing: i
         many = drawn.passages if cell.type == "bridge" else max(1, TYPES[cell.type].fewest)
         at = first[cell.document_id] + number % len(drawn.documents.chunks(cell.document_id))
         passages = tuple(chunks[(at + n) % len(chunks)] for n in range(many))
-        tasks.append(sources.task(Source(passages, number), cell.type, cell.style))
+        tasks.append(sources.task(passages, cell.type, cell.style))
     return tasks
 
 

@@ -57,7 +57,10 @@ class Outline:
 
 
 def kinds_of(
-    limit: int | None, kinds: Mapping[QuestionType, float | None], mix: Mapping[QuestionType, float] = MIX
+    limit: int | None,
+    kinds: Mapping[QuestionType, float | None],
+    mix: Mapping[QuestionType, float] = MIX,
+    able: Collection[QuestionType] = tuple(TYPES),
 ) -> dict[QuestionType, int]:
     """Return how many questions of each type are asked for: the counts given; types without one share what is left.
 
@@ -67,10 +70,11 @@ def kinds_of(
     ({'fact': 80, 'bridge': 60}, {'fact': 4, 'table': 6})
 
     Raises:
-        UsageError: the counts contradict the limit, or are not whole; there is no such type; nothing is asked for.
+        UsageError: the counts contradict the limit, or are not whole; a type is none of those `able` to be made;
+            nothing is asked for.
 
     """
-    _check("kind", kinds, TYPES)
+    _check("kind", kinds, able)
     if limit is not None and limit < 1:
         raise UsageError(f"Give a limit of 1 or more, not {limit}.")
     counted = {name: int(count) for name, count in kinds.items() if count is not None}
@@ -88,7 +92,9 @@ def kinds_of(
     return {name: count for name, count in (counted | rest).items() if count}
 
 
-def styles_of(styles: Mapping[QuestionStyle, float | None], total: int) -> dict[QuestionStyle, int]:
+def styles_of(
+    styles: Mapping[QuestionStyle, float | None], total: int, able: Collection[QuestionStyle] = tuple(STYLES)
+) -> dict[QuestionStyle, int]:
     """Return how many of `total` questions have each style: counts where they sum up to it, else shares of it.
 
     Without styles all are as a colleague asks; a style without a number counts as 1.
@@ -97,10 +103,10 @@ def styles_of(styles: Mapping[QuestionStyle, float | None], total: int) -> dict[
     ({'colleague': 5}, {'colleague': 7, 'keywords': 3}, {'long': 2, 'keywords': 2})
 
     Raises:
-        UsageError: there is no such style; a share is below 0; all are 0.
+        UsageError: a style is none of those `able` to be written; a share is below 0; all are 0.
 
     """
-    _check("style", styles, STYLES)
+    _check("style", styles, able)
     weights: dict[QuestionStyle, float] = {name: 1.0 if share is None else share for name, share in styles.items()}
     if styles and not sum(weights.values()):
         raise UsageError("No style has a share above 0.")
@@ -112,7 +118,7 @@ def styles_of(styles: Mapping[QuestionStyle, float | None], total: int) -> dict[
 def _check(noun: str, given: Mapping[Key, float | None], known: Collection[str]) -> None:
     for name, number in given.items():
         if name not in known:
-            raise UsageError(f"There is no {noun} '{name}'; there are {', '.join(known)}.")
+            raise UsageError(f"The generator makes no {noun} '{name}', only {', '.join(known)}.")
         if number is not None and not 0 <= number < math.inf:
             raise UsageError(f"The {noun}s say {name}={number}: give a number of 0 or more.")
 

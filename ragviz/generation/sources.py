@@ -9,7 +9,7 @@ import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from itertools import combinations
 
@@ -35,17 +35,13 @@ COPIED = 0.8
 """Share of their words that two chunks have in common from which on one copies the other."""
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
-    """The passages that one question can be made of; of `copy` 1, 2 … only after the copies before it were asked."""
+Passages = tuple[Chunk, ...]
+"""The chunks that one question can be made of."""
 
-    passages: tuple[Chunk, ...]
-    copy: int = 0
 
-    @property
-    def key(self) -> str:
-        """What tells its passages from others, as `Question.source_chunks` does, joined by "+"."""
-        return "+".join(chunk.id for chunk in self.passages)
+def key_of(passages: Passages) -> str:
+    """Return what tells passages from others: the ids of their chunks, as of `Question.source_chunks`."""
+    return "+".join(chunk.id for chunk in passages)
 
 
 class Sources:
@@ -59,12 +55,13 @@ class Sources:
         self._words = cache(self._read)
         self._title_of, self._whole_of = cache(self._title), cache(self._whole)
 
-    def _of(self, document_id: str, asked: QuestionType) -> list[Source]:
-        """Return the sources of a document for a type, each passage once before any is asked about again."""
-        groups = self._related(asked) if TYPES[asked].fewest > 1 else {document_id: self._single(document_id, asked)}
-        return [Source(group, copy) for copy in range(COPIES) for group in groups.get(document_id, ())]
+    def _of(self, document_id: str, asked: QuestionType) -> Sequence[Passages]:
+        """Return the passages of a document that questions of a type can be made of, each once."""
+        if TYPES[asked].fewest > 1:
+            return self._related(asked).get(document_id, ())
+        return self._single(document_id, asked)
 
-    def _single(self, document_id: str, asked: QuestionType) -> list[tuple[Chunk, ...]]:
+    def _single(self, document_id: str, asked: QuestionType) -> list[Passages]:
         """Return each chunk in a drawn order.
 
         Those with a list or table come first where one is asked for, else those that are rows of a table alone last.
@@ -79,24 +76,24 @@ class Sources:
 
         return [(chunk,) for chunk in sorted(self.documents.chunks(document_id), key=order)]
 
-    def _by_document(self, asked: QuestionType) -> Mapping[str, Sequence[tuple[Chunk, ...]]]:
-        found: dict[str, list[tuple[Chunk, ...]]] = defaultdict(list)
+    def _by_document(self, asked: QuestionType) -> Mapping[str, Sequence[Passages]]:
+        found: dict[str, list[Passages]] = defaultdict(list)
         for group in self._bridged() if asked == "bridge" else self._comparable():
             found[group[0].document_id].append(group)
         return found
 
-    def task(self, source: Source, asked: QuestionType, style: QuestionStyle, texts: Iterable[str] = ()) -> Task:
-        """Return the task to write a question about a source, other than those with these `texts`."""
-        document, known = self.documents.by_id[source.passages[0].document_id], tuple(texts)
+    def task(self, passages: Passages, asked: QuestionType, style: QuestionStyle, texts: Iterable[str] = ()) -> Task:
+        """Return the task to write a question about passages, other than those with these `texts`."""
+        document, known = self.documents.by_id[passages[0].document_id], tuple(texts)
         return Task(
             asked,
             style,
-            tuple(map(self._whole_of, source.passages)),
+            tuple(map(self._whole_of, passages)),
             tuple(filter(None, known)),
             len(known),
-            titles=tuple(map(self._title_of, source.passages)),
+            titles=tuple(map(self._title_of, passages)),
             own=document.language if document.language != "und" else "",
-            drawn=int(digest(str(self._seed), source.key, asked, style)[:8], 16),
+            drawn=int(digest(str(self._seed), key_of(passages), asked, style)[:8], 16),
         )
 
     def _title(self, chunk: Chunk) -> str:
@@ -118,7 +115,7 @@ class Sources:
 
     # Related chunks
 
-    def _bridged(self) -> Iterator[tuple[Chunk, ...]]:
+    def _bridged(self) -> Iterator[Passages]:
         """Yield groups of chunks, each joined to the one before by rare words; of several documents first."""
         chunks, words = self._words()
         holders: dict[str, list[int]] = defaultdict(list)
@@ -152,7 +149,7 @@ class Sources:
                 used.update(group)
                 yield tuple(chunks[n] for n in group)
 
-    def _comparable(self) -> Iterator[tuple[Chunk, ...]]:
+    def _comparable(self) -> Iterator[Passages]:
         """Yield pairs of chunks under headings beside each other, or under one title in two documents."""
         chunks, words = self._words()
         beside: dict[str, list[int]] = defaultdict(list)

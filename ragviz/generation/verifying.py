@@ -202,13 +202,14 @@ def _load(questions: Sequence[Question]) -> None:
     stopping.detached(lambda: words.load(languages))
 
 
-def asking(workspace: Workspace, question_set: QuestionSet, client: ModelClient, spending: Spending) -> Ask:
-    """Open the client; return the function that calls it within the budget, and stops a useless model."""
+def asking(
+    workspace: Workspace, question_set: QuestionSet, client: ModelClient, spending: Spending, what: str = VERDICTS
+) -> Ask:
+    """Open the client; return the function that calls it for `what` within the budget, and stops a useless model."""
     client.open()
-    store = workspace.store
-    plan = planning.Plan(store.cache("bank"), judge=client, spending=spending, patience=0)
-    breaker = Breaker(store.cache("breaker"), f"{VERDICTS} {question_set.id}")
-    return breaker.watching(work.Asker(plan), VERDICTS)
+    plan = planning.Plan(workspace.store.cache("bank"), judge=client, spending=spending, patience=0)
+    breaker = Breaker(workspace.store.cache("breaker"), f"{what} {question_set.id}")
+    return breaker.watching(work.Asker(plan), what)
 
 
 def contexts_of(workspace: Workspace, info: IndexInfo, spending: Spending | None = None) -> Contexts:
