@@ -148,9 +148,6 @@ def questions_import(
         str, typer.Option("--format", help=", ".join((set_formats.AUTO, *set_formats.FORMATS)))
     ] = set_formats.AUTO,
     split: Annotated[str, typer.Option(help="Of BEIR: test, dev, train … or all; default: test and dev.")] = "",
-    all_needed: Annotated[
-        bool, typer.Option("--all-needed", help="All relevant documents are needed; else any.")
-    ] = False,
     as_json: Json = False,
 ) -> None:
     """Import questions with evidence, from BEIR and SQuAD with their documents; what cannot be read is reported.
@@ -160,7 +157,7 @@ def questions_import(
     workspace = console.open_workspace()
     console.one_of("format", file_format, (set_formats.AUTO, *set_formats.FORMATS))
     files = [(each.name, str(each.absolute())) for each in file]
-    chosen: dict[str, Any] = {"format": file_format, "split": split, "all_needed": all_needed}
+    chosen: dict[str, Any] = {"format": file_format, "split": split}
     read = input_files.from_paths([(each.name, each) for each in file])
     with question_verbs.corpus_for(workspace, corpus, read, file_format) as target:
         job = console.perform(workspace, question_verbs.import_files(workspace, target, set_name, files, chosen))

@@ -182,11 +182,8 @@ def _import(workspace: Workspace, arguments: Mapping[str, Any], progress: Progre
     from ragviz.questions.formats import input_file
 
     brought = input_file.from_paths(_uploaded(arguments))
-    corpus, choices = workspace.store.corpora.get(arguments["corpus"]), exchange.choices_of(arguments)
-    outcome = exchange.import_files(
-        workspace, corpus, brought, arguments["name"], arguments["format"], choices, progress
-    )
-    return asdict(outcome)
+    corpus, chosen = workspace.store.corpora.get(arguments["corpus"]), (arguments["format"], arguments["split"])
+    return asdict(exchange.import_files(workspace, corpus, brought, arguments["name"], *chosen, progress))
 
 
 def _import_run(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:

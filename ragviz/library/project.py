@@ -142,15 +142,14 @@ class Project(Shown):
         *files: PathLike,
         file_format: str = set_formats.AUTO,
         split: str = "",
-        all_needed: bool = False,
     ) -> QuestionSet:
         """Read questions with answers and evidence into a set, created if it does not exist, from files of any format.
 
         Those are CSV and JSONL, a folder, .zip or the files of BEIR, Ragas columns, SQuAD JSON, TREC topics with qrels;
         the format is recognised unless `file_format` names it. BEIR and SQuAD bring their documents, and create a
         corpus that does not exist. `split` are the judgements of BEIR to be read ("test", "dev", "train", "all"; by
-        default test and dev); with `all_needed`, several relevant documents of a question are all needed. Rows that
-        cannot be read are left out, with the reasons in the set's `problems`; its `notes` are what else is to be told.
+        default test and dev). Rows that cannot be read are left out, with the reasons in the set's `problems`; its
+        `notes` are what else is to be told.
 
         Raises:
             InputError: a file cannot be opened, or no row of it read.
@@ -161,11 +160,10 @@ class Project(Shown):
         paths = [Path(file).expanduser() for file in files]
         if file_format != set_formats.AUTO:
             set_formats.reader(file_format)
-        chosen = set_formats.Choices(split, all_needed)
         with _disk_errors_explained():
             read = input_files.from_paths([(path.name, path) for path in paths])
             with question_verbs.corpus_for(self.workspace, corpus, read, file_format) as about:
-                done = question_verbs.import_now(self.workspace, about, read, name, file_format, chosen, self.progress)
+                done = question_verbs.import_now(self.workspace, about, read, name, file_format, split, self.progress)
             told = exchange.problems_of(self.workspace, done.key)
         refused = [problem.words for problem in told if not problem.kept]
         if not done.imported:

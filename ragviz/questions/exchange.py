@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from ragviz.core.digests import digest
 from ragviz.core.document import Corpus
@@ -18,7 +17,7 @@ from ragviz.core.stopping import Progress, silent
 from ragviz.questions.formats import set_formats
 from ragviz.questions.formats.input_file import InputFile, Problem, from_bytes
 from ragviz.questions.formats.known import Known
-from ragviz.questions.formats.set_formats import AUTO, Choices, Outgoing, Written
+from ragviz.questions.formats.set_formats import AUTO, Outgoing, Written
 from ragviz.store.transactions import plain_name
 from ragviz.text.counts import counted
 from ragviz.workspace import Workspace
@@ -54,7 +53,7 @@ def import_files(
     files: Sequence[InputFile],
     name: str,
     file_format: str = AUTO,
-    choices: Choices = set_formats.Choices(),  # noqa: B008 - frozen
+    judgements: str = "",
     progress: Progress = silent,
 ) -> Outcome:
     """Import a question set, with the documents that its format brings, into the set `name` of a corpus.
@@ -75,7 +74,7 @@ def import_files(
     name = existing.name if existing is not None else plain_name(name)
     found = set_formats.recognised(files) if file_format == AUTO else file_format
     progress(0, None, "rows", "Opening the files")
-    read = set_formats.reader(found)(files, Known(workspace.store, corpus.id), choices, progress)
+    read = set_formats.reader(found)(files, Known(workspace.store, corpus.id), judgements, progress)
     notes, stored = list(read.notes), 0
     if read.questions:
         total = len(read.documents) + len(read.questions)
@@ -166,8 +165,3 @@ def export_set(workspace: Workspace, question_set: QuestionSet, file_format: str
     known = Known(workspace.store, question_set.corpus_id)
     written = write(Outgoing(questions, known, names), file_format)
     return replace(written, notes=(*written.notes, NEVER_EXPORTED))
-
-
-def choices_of(arguments: Mapping[str, Any]) -> Choices:
-    """Return the choices that a job's arguments name."""
-    return Choices(str(arguments.get("split", "")), bool(arguments.get("all_needed", False)))

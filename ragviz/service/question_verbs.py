@@ -59,7 +59,7 @@ def import_files(
     folder: str = "",
     upload: str = "",
 ) -> NewJob:
-    """Import questions from files, by their names and paths; `chosen` has `format`, `split` and `all_needed`.
+    """Import questions from files, by their names and paths; `chosen` has `format` and `split`.
 
     Uploaded files are copies in `folder`, which is deleted at the end; `upload` names what was pressed.
     """

@@ -56,10 +56,6 @@ def show(corpus: Corpus, suggested: str) -> None:
                 "Judgements", key="import-split", placeholder="test and dev",
                 help="Of BEIR: the name of one file in qrels (train, test …), or all.",
             )  # fmt: skip
-            all_needed = st.checkbox(
-                "Several relevant documents are all needed", key="import-all-needed",
-                help="Of BEIR and TREC, whose judgements do not say so; otherwise any one of them suffices.",
-            )  # fmt: skip
         name = form.suggested_name("Set name", "import-name", suggested, used_by=presses.key("import-questions"))
         going = job_panel.active_job("import", corpus.id) is not None
         label = "Importing…" if going else "Import"
@@ -69,7 +65,7 @@ def show(corpus: Corpus, suggested: str) -> None:
         if pressed and uploads and name:
             with notices.errors_shown():
                 given = [(upload.name, upload.getvalue()) for upload in uploads]
-                _import(corpus, given, {"name": name, "format": file_format, "split": split, "all_needed": all_needed})
+                _import(corpus, given, {"name": name, "format": file_format, "split": split})
     with right:
         st.markdown(OWN)
         with st.expander("Other formats"):
@@ -84,7 +80,7 @@ def _import(corpus: Corpus, given: Sequence[tuple[str, bytes]], chosen: Mapping[
         brought = [file for each, data in given for file in input_file.from_bytes(each, data)]
         with presses.once("import-questions"):
             outcome = question_verbs.import_now(
-                workspace, corpus, brought, name, str(chosen["format"]), exchange.choices_of(chosen)
+                workspace, corpus, brought, name, str(chosen["format"]), str(chosen["split"])
             )
         st.session_state[_DONE] = asdict(outcome)
         st.session_state.pop("import-name-suggested", None)

@@ -22,13 +22,13 @@ from ragviz.questions.formats.entries import Entries
 from ragviz.questions.formats.input_file import InputFile, Problem
 from ragviz.questions.formats.judged import EVERY, SIDES, Judged, Query
 from ragviz.questions.formats.known import Known
-from ragviz.questions.formats.set_formats import Choices, Outgoing, Read, Written
+from ragviz.questions.formats.set_formats import Outgoing, Read, Written
 
 _ANSWERS = ("answers", *interchange.ANSWERS)
 
 
-def read(files: Sequence[InputFile], known: Known, choices: Choices, progress: Progress) -> Read:
-    """Read a BEIR folder.
+def read(files: Sequence[InputFile], known: Known, split: str, progress: Progress) -> Read:
+    """Read a BEIR folder; `split` names the judgements to be read ("train" …; "" for those of test and dev, or "all").
 
     Whether a query is answerable (`answerable`, `is_impossible` …) and its answers stand in it or in its `metadata`.
 
@@ -45,7 +45,7 @@ def read(files: Sequence[InputFile], known: Known, choices: Choices, progress: P
     problems: list[Problem] = []
     named = [file for file in files if file.name.lower().endswith((".tsv", ".qrels"))]
     qrels = [judged.read(file, problems, progress) for file in named]
-    chosen = _chosen(qrels, choices.split)
+    chosen = _chosen(qrels, split)
     others = [file for file in qrels if file not in chosen]
     skipped = {file.name for file in others}
     problems = [problem for problem in problems if problem.file not in skipped]
@@ -58,7 +58,7 @@ def read(files: Sequence[InputFile], known: Known, choices: Choices, progress: P
             problems.append(Problem(by_name["corpus.jsonl"].name, row, reason))
     documents = judged.Documents(entries.whole, "corpus.jsonl")
     queries = _queries(by_name["queries.jsonl"], problems, progress)
-    questions, notes = judged.questions_of(queries, chosen, others, documents, problems, all_needed=choices.all_needed)
+    questions, notes = judged.questions_of(queries, chosen, others, documents, problems)
     return Read(tuple(questions.values()), tuple(entries.documents), tuple(problems), tuple(notes))
 
 

@@ -116,8 +116,6 @@ def questions_of(
     others: Sequence[Judged],
     documents: Documents,
     problems: list[Problem],
-    *,
-    all_needed: bool,
 ) -> tuple[dict[str, Question], list[str]]:
     """Return the questions that queries with their judgements are, by the queries' ids, and notes on all.
 
@@ -136,7 +134,7 @@ def questions_of(
         known.add(query.id)
         mine = next((each for each in qrels if query.id in each.by_query), None)
         found = mine.by_query[query.id] if mine else []
-        evidence, codes = _evidence(query, mine, documents, problems, all_needed=all_needed)
+        evidence, codes = _evidence(query, mine, documents, problems)
         if query.marked and found:
             reason = "is marked unanswerable and has relevant documents: remove the one or the other"
             problems.append(Problem(query.file, query.row, reason))
@@ -178,27 +176,18 @@ def _notes(qrels: Sequence[Judged], others: Sequence[Judged], told: Mapping[str,
 
 
 def _evidence(
-    query: Query, judged: Judged | None, documents: Documents, problems: list[Problem], *, all_needed: bool
+    query: Query, judged: Judged | None, documents: Documents, problems: list[Problem]
 ) -> tuple[Evidence, list[str]]:
-    """Return the evidence that the judgements of a query make, and its languages; unknown documents are problems.
-
-    Any relevant document suffices, unless `all_needed`: then there is no evidence where one of them is not known,
-    because the rest of them is not what the question needs.
-    """
+    """Return the relevant documents of a query, any of which suffices, and its languages; unknown ones are problems."""
     spans: dict[str, Span] = {}
-    codes, is_whole = [], True
+    codes = []
     for each in judged.by_query[query.id] if judged else ():
-        found = documents.whole(each.document)
-        if found is not None:
+        if (found := documents.whole(each.document)) is not None:
             codes.append(found[1])
             spans.setdefault(found[0].document_id, replace(found[0], grade=each.grade))
-            continue
-        is_whole = False
-        reason = f"judges the document '{each.document[:60]}' for '{query.id[:60]}', which is not in {documents.named}"
-        left_out = f": '{query.id[:60]}' is left out, because all of its documents are needed" if all_needed else ""
-        problems.append(Problem(judged.name if judged else "", each.row, reason + left_out))
-    if all_needed:
-        return tuple((span,) for span in spans.values()) if is_whole else (), codes
+        else:
+            where = f"'{each.document[:60]}' for '{query.id[:60]}', which is not in {documents.named}"
+            problems.append(Problem(judged.name if judged else "", each.row, f"judges the document {where}"))
     return ((tuple(spans.values()),) if spans else ()), codes
 
 

@@ -11,10 +11,10 @@ from ragviz.core.stopping import Progress
 from ragviz.questions import interchange
 from ragviz.questions.formats.input_file import InputFile
 from ragviz.questions.formats.known import Known
-from ragviz.questions.formats.set_formats import Choices, Outgoing, Read, Written
+from ragviz.questions.formats.set_formats import Outgoing, Read, Written
 
 
-def read(files: Sequence[InputFile], known: Known, _choices: Choices, progress: Progress) -> Read:
+def read(files: Sequence[InputFile], known: Known, _split: str, progress: Progress) -> Read:
     """Read questions about documents of the corpus; raises as `interchange.read_questions`."""
     [file] = files[:1]
     documents = {document.name: document for document in known.texts()}

@@ -16,7 +16,7 @@ from ragviz.questions import interchange
 from ragviz.questions.formats.entries import question_id
 from ragviz.questions.formats.input_file import InputFile
 from ragviz.questions.formats.known import Known
-from ragviz.questions.formats.set_formats import Choices, Outgoing, Read, Written
+from ragviz.questions.formats.set_formats import Outgoing, Read, Written
 from ragviz.questions.interchange import Row
 from ragviz.text.counts import counted
 from ragviz.text.untrusted import has_keys, parsed
@@ -33,7 +33,7 @@ _HOP = re.compile(r"\s*<\d+-hop>\s*")
 _STYLES: Mapping[str, QuestionStyle] = {"misspelled": "misspelt", "web_search_like": "keywords"}
 
 
-def read(files: Sequence[InputFile], known: Known, _choices: Choices, progress: Progress) -> Read:
+def read(files: Sequence[InputFile], known: Known, _split: str, progress: Progress) -> Read:
     """Read a file; all passages of a row are needed, of those in a list inside the list any suffices.
 
     A row with a passage that stands in no document is reference only, and told; one without a reference then, too, is

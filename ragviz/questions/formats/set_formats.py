@@ -177,18 +177,6 @@ class Read:
 
 
 @dataclass(frozen=True, slots=True)
-class Choices:
-    """How files are read.
-
-    `split` is the name of the judgements to be read ("test", "dev", "train", "all"; "" for those of test and dev).
-    `all_needed` reads several relevant documents of a question as all needed, instead of any of them sufficing.
-    """
-
-    split: str = ""
-    all_needed: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Written:
     """An exported file, and sentences on what of the set it does not hold."""
 
@@ -218,7 +206,8 @@ class Outgoing:
         return (f"{count:,} rejected or quarantined {are} left out.",) if count else ()
 
 
-Reader = Callable[[Sequence[InputFile], "Known", Choices, Progress], Read]
+Reader = Callable[[Sequence[InputFile], "Known", str, Progress], Read]
+"""Reads files about known documents; the text is the name of the judgements of BEIR that are read."""
 Writer = Callable[[Outgoing, str], Written]
 
 

@@ -16,7 +16,7 @@ from ragviz.questions.formats.entries import Entries, question_id
 from ragviz.questions.formats.input_file import InputFile, Problem
 from ragviz.questions.formats.known import Known
 from ragviz.questions.formats.located import located
-from ragviz.questions.formats.set_formats import Choices, Read
+from ragviz.questions.formats.set_formats import Read
 from ragviz.text import language
 from ragviz.text.counts import counted
 from ragviz.text.markup import shortened
@@ -49,7 +49,7 @@ class _Item:
         return Problem(self.file, self.number, f"({called}) {reason}" if called else reason, kept)
 
 
-def read(files: Sequence[InputFile], known: Known, _choices: Choices, progress: Progress) -> Read:
+def read(files: Sequence[InputFile], known: Known, _split: str, progress: Progress) -> Read:
     """Read a SQuAD file; an answer whose offset is wrong is told, and repaired when its text stands there once.
 
     An article or a paragraph that holds no questions where they should stand is told as well.

@@ -17,7 +17,7 @@ from ragviz.questions.formats import judged
 from ragviz.questions.formats.input_file import InputFile, Problem
 from ragviz.questions.formats.judged import Query
 from ragviz.questions.formats.known import Known
-from ragviz.questions.formats.set_formats import Choices, Read
+from ragviz.questions.formats.set_formats import Read
 
 _TOPIC = re.compile(r"<top(?:ic)?\b([^>]*)>(.*?)</top(?:ic)?\s*>", re.DOTALL | re.IGNORECASE)
 _FIELD = re.compile(r"<(num|title|query|question|desc|description|narr|narrative)\b[^>]*>", re.IGNORECASE)
@@ -29,7 +29,7 @@ _IDS = ("_id", "id", "qid", "query_id", "num", "number", "topic_id")
 _BLANK = re.compile(r"\s+")
 
 
-def read(files: Sequence[InputFile], known: Known, choices: Choices, progress: Progress) -> Read:
+def read(files: Sequence[InputFile], known: Known, _split: str, progress: Progress) -> Read:
     """Read topics with the judgements of them, by the names of documents.
 
     Raises:
@@ -56,7 +56,7 @@ def read(files: Sequence[InputFile], known: Known, choices: Choices, progress: P
         return Span(document.id, 0, len(document.text), document.text), document.language
 
     documents = judged.Documents(whole, "the corpus")
-    questions, notes = judged.questions_of(topics, read_qrels, (), documents, problems, all_needed=choices.all_needed)
+    questions, notes = judged.questions_of(topics, read_qrels, (), documents, problems)
     return Read(tuple(questions.values()), (), tuple(problems), tuple(notes))
 
 
