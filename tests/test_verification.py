@@ -331,7 +331,7 @@ def test_a_killed_verification_goes_on_and_pays_nothing_twice(workspace, server)
     assert sum(map(len, alone)) == 61, "each question was asked about alone once"
 
 
-# Again
+# Changed since
 
 
 def now(opened: Workspace) -> dict[str, Question]:
@@ -343,40 +343,25 @@ def put(opened: Workspace, *questions: Question) -> None:
     opened.store.questions.put(opened.store.sets.get("q").id, list(questions))
 
 
-def test_again_costs_nothing_where_nothing_changed(workspace: Workspace, server: ModelServer) -> None:
-    pump_set(workspace, 12)
-    first = verifying.verify_questions(workspace, "q", "pumps")
-    calls, before = len(chats(server)), now(workspace)
-    assert verifying.foresee_verification(workspace, "q", "pumps").questions == 0
-    estimate = verifying.foresee_verification(workspace, "q", "pumps", again=True)
-    # 12 of their evidence, 12 of other chunks, 1 of candidates; those about several are kept as verdicts
-    assert (estimate.questions, estimate.total, estimate.cached) == (13, 25, 25)
-    assert len(chats(server)) == calls
-    again = verifying.verify_questions(workspace, "q", "pumps", again=True)
-    assert (again.verified, again.calls, again.dollars) == (13, first.calls, first.dollars)
-    assert len(chats(server)) == calls
-    assert now(workspace) == before
-
-
 def test_a_wrong_answer_that_was_verified_before_is_found(workspace: Workspace, server: ModelServer) -> None:
     pump_set(workspace, 4)
     verifying.verify_questions(workspace, "q", "pumps")
     wrong = {
-        i: replace(now(workspace)[i], answer="painted 999 times", status=status)
+        i: replace(now(workspace)[i], answer="painted 999 times", status=status, verified_by="")
         for i, status in (("q00", "proposed"), ("q01", "accepted"))
     }
     put(workspace, *wrong.values())
-    result = verifying.verify_questions(workspace, "q", "pumps", again=True)
-    assert (result.verified, result.faulty, result.accepted) == (3, 2, 1)
+    result = verifying.verify_questions(workspace, "q", "pumps")
+    assert (result.verified, result.faulty, result.accepted) == (0, 2, 1)
     assert verifying.summary(asdict(result)).endswith("1 of them stays accepted, as a person decided.")
     after = now(workspace)
     assert (after["q00"].status, after["q01"].status) == ("rejected", "accepted")
     assert after["q00"].reason.startswith("another answer follows from its evidence")
     assert after["q01"].reason.startswith(f"{verification.FAULT}another answer follows from its evidence")
-    right = replace(after["q01"], answer=stored_answer(workspace))
+    right = replace(after["q01"], answer=stored_answer(workspace), verified_by="")
     put(workspace, right)
-    result = verifying.verify_questions(workspace, "q", "pumps", again=True)
-    assert (result.verified, result.faulty, result.accepted) == (4, 0, 0)
+    result = verifying.verify_questions(workspace, "q", "pumps")
+    assert (result.verified, result.faulty, result.accepted) == (1, 0, 0)
     assert (now(workspace)["q01"].reason, now(workspace)["q01"].status) == ("", "accepted")
     assert now(workspace)["q00"].status == "rejected", "what is not asked is not verified"
 

@@ -135,7 +135,6 @@ def questions_verify(
     set_name: str,
     index_name: Annotated[str, typer.Option("--index", help="Index whose chunks are read.")],
     model: Annotated[str, typer.Option(help="Model that verifies; default: RAGVIZ_JUDGE, else RAGVIZ_MODEL.")] = "",
-    again: Annotated[bool, typer.Option("--again", help="Verify those too that are verified already.")] = False,
     budget: Budget = None,
     dry_run: DryRun = False,
     as_json: Json = False,
@@ -147,7 +146,7 @@ def questions_verify(
     person accepted stays accepted, with the fault as its reason; calls that were made before are not paid again.
     """
     workspace = console.open_workspace()
-    arguments: dict[str, Any] = {"questions": set_name, "index": index_name, "model": model, "again": again}
+    arguments: dict[str, Any] = {"questions": set_name, "index": index_name, "model": model}
     if dry_run:
         estimate = verifying.foresee_verification(workspace, **arguments)
         show_forecast(estimate, as_json, verifying.NOT_COUNTED if estimate.calls else "")

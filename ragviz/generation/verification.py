@@ -47,6 +47,8 @@ KNOWN = "answered without any document: "
 """How the note on a question begins that a model answers by itself: it tells little of retrieval."""
 FAULT = "failed a check: "
 """How the reason begins of a question that a person accepted, and whose verification found a fault."""
+_NOTE_OF_CHECKS = re.compile(f"{UNVERIFIED}|{FAULT}|{KNOWN}")
+"""What begins in a reason what an earlier verification told."""
 CHECKS = {
     "alone": "Understood without the passage",
     "evidence": "Answered from its evidence",
@@ -365,7 +367,7 @@ class _Session:
 
         A question with a fault is rejected, unless a person accepted it: then its reason tells the fault.
         """
-        fault, note = self.reasons.get(question.id), without_verification(question).reason
+        fault, note = self.reasons.get(question.id), _NOTE_OF_CHECKS.split(question.reason)[0].rstrip("; ")
         if fault is None:
             why = f"{UNVERIFIED}{without_keys(self.failures[question.id], keys)}"
             return replace(question, verified_by="", reason=_joined(note, why))
@@ -378,17 +380,6 @@ class _Session:
 
 def _joined(*parts: str) -> str:
     return "; ".join(filter(None, parts))
-
-
-def waiting(questions: Iterable[Question], *, again: bool = False) -> list[Question]:
-    """Return the questions that are to be verified: those that are asked, and that nothing has verified, or all."""
-    return [question for question in questions if question.asked and (again or not question.verified_by)]
-
-
-def without_verification(question: Question) -> Question:
-    """Return a question as it was before it was verified: nothing has verified it, and its reason tells no fault."""
-    note = re.split(f"{UNVERIFIED}|{FAULT}|{KNOWN}", question.reason)[0].rstrip("; ")
-    return replace(question, verified_by="", reason=note)
 
 
 def foresee(

@@ -74,14 +74,10 @@ def verify_questions(
     index: str,
     *,
     model: str = "",
-    again: bool = False,
     budget: float | None = None,
     progress: Progress = silent,
 ) -> Verified:
     """Verify the proposed and accepted questions of a set that nothing has verified, against the chunks of an index.
-
-    With `again`, those that are verified already too: calls that were made before are not paid again, a question that a
-    person accepted stays accepted, and one that cannot be verified now stays verified as it was.
 
     They are stored as they are decided, so that an interrupted verification continues; what was paid is not paid again.
     `model` names the model that verifies, by default RAGVIZ_JUDGE, else RAGVIZ_MODEL. `budget` limits the dollars ever
@@ -96,8 +92,7 @@ def verify_questions(
     """
     info, question_set, client = _checked(workspace, questions, index, model, budget)
     store = workspace.store
-    before = {q.id: q for q in verification.waiting(store.questions.all(question_set.id), again=again)}
-    waiting = [verification.without_verification(question) for question in before.values()]
+    waiting = _waiting(workspace, question_set)
     progress(0, len(waiting), "questions", "Reading questions")
     _load(waiting)
     spending = workspace.spending(question_set.id, budget)
@@ -109,11 +104,8 @@ def verify_questions(
     verified = faulty = unverified = changed = accepted = 0
     try:
         for done, question in enumerate(outcomes, start=1):
-            if question.verified_by or not before[question.id].verified_by:
-                saved, _ = store.questions.replace(
-                    question_set.id, question, schema.version_of(before[question.id]), edit
-                )
-                changed += not saved
+            version = schema.version_of(waiting[done - 1])
+            changed += not store.questions.replace(question_set.id, question, version, edit)[0]
             _, is_unverified, why = question.reason.partition(verification.UNVERIFIED)
             if not question.verified_by:
                 unverified += 1
@@ -166,7 +158,6 @@ def foresee_verification(
     index: str,
     *,
     model: str = "",
-    again: bool = False,
     probe: bool = True,
 ) -> forecast.Forecast:
     """Estimate what `verify_questions` would take, and what of it is already paid; raises UsageError as it does.
@@ -175,7 +166,7 @@ def foresee_verification(
     unanswerable questions are judged by, for which an endpoint's embedder is paid.
     """
     info, question_set, client = _checked(workspace, questions, index, model, None)
-    waiting = verification.waiting(workspace.store.questions.all(question_set.id), again=again)
+    waiting = _waiting(workspace, question_set)
     _load(waiting)
     verdicts, paid = workspace.store.cache(VERDICTS), Ledger()
     contexts = contexts_of(workspace, info, spending := Spending(paid))
@@ -194,6 +185,11 @@ def _checked(
     client = workspace.client(model or workspace.settings.judge or workspace.settings.model)
     workspace.check_price(client.model, budget)
     return info, question_set, client
+
+
+def _waiting(workspace: Workspace, question_set: QuestionSet) -> list[Question]:
+    questions = workspace.store.questions.all(question_set.id)
+    return [question for question in questions if question.asked and not question.verified_by]
 
 
 def _load(questions: Sequence[Question]) -> None:
