@@ -313,7 +313,6 @@ QRELS = "301 0 d1 2\n301 0 d2 0\n301 0 gone 1\n302 0 ferries/d2 1\n999 0 d1 1\n"
         '<?xml version="1.0"?><topics><topic number="301"><query>Harbour hours</query></topic>'
         '<topic number="302"><title>Ferry &amp; cars</title></topic></topics>',
         "301\tHarbour hours\n302\tFerry & cars\n",
-        '{"qid": 301, "query": "Harbour hours"}\n{"id": "302", "title": "Ferry & cars"}\n',
     ],
 )
 def test_topics_and_judgements_of_trec_are_about_documents_by_name(workspace, corpus, topics):

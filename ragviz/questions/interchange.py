@@ -36,7 +36,6 @@ import io
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from pathlib import PurePosixPath
 from typing import Any, Literal, get_args
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
@@ -48,6 +47,7 @@ from ragviz.core.question import LONGEST_ID, Question, QuestionKind, QuestionSta
 from ragviz.core.stopping import Progress, silent
 from ragviz.documents import tables_in
 from ragviz.questions.formats.input_file import Problem
+from ragviz.questions.formats.known import Names
 from ragviz.questions.formats.located import PLACES, located
 from ragviz.questions.formats.set_formats import Read
 from ragviz.text import language, quotes
@@ -211,7 +211,7 @@ class _Reader:
     """Reads questions about documents, by name; the passages of all rows are looked up at once."""
 
     def __init__(self, documents: Mapping[str, Document], rows: Iterable[Row], progress: Progress) -> None:
-        self._documents = documents
+        self._names = Names(documents.values())
         self._languages = {document.id: document.language for document in documents.values()}
         texts = {text for row in rows for group in _looked_up(row) for text in group}
         self._there = located(texts, documents.values(), progress)
@@ -275,13 +275,9 @@ class _Reader:
         for column in _SURROUNDINGS:
             if row.get(column) and not isinstance(row[column], str):
                 yield f"was imported without its {column}, which is no text"
-        kinds, said = get_args(QuestionKind), _string(row, "kind").strip().lower()
-        if said in kinds and said != question.kind:
-            names = counted(len(question.evidence), "piece") if question.evidence else "no piece"
-            yield f"was imported as {question.kind}, and not as {said}: it names {names} of evidence"
         for column, words in (("type", get_args(QuestionType)), ("style", get_args(QuestionStyle))):
             said = _string(row, column).strip()
-            if said.lower() not in words and not (column == "type" and said.lower() in kinds):
+            if said.lower() not in words and not (column == "type" and said.lower() in get_args(QuestionKind)):
                 listed = ", ".join(filter(None, words))
                 yield f"was imported without its {column} '{said[:60]}', which is none of {listed}"
 
@@ -367,23 +363,13 @@ class _Reader:
         """Return the document of that name or id, else the only one of that file name, with or without suffix."""
         if not name:
             raise ValueError("names a place but no document")
-        name = name.replace("\\", "/")
-        if name in self._documents:
-            return self._documents[name]
-        file_name = PurePosixPath(name).name
-        for is_match in (
-            lambda document: document.id == name,
-            lambda document: PurePosixPath(document.name).name == file_name,
-            lambda document: PurePosixPath(document.name).stem == name,
-            lambda document: PurePosixPath(document.name).name.casefold() == file_name.casefold(),
-        ):
-            matches = [document for document in self._documents.values() if is_match(document)]
-            if len(matches) == 1:
-                return matches[0]
-            if matches:
-                names = ", ".join(f"'{document.name[:60]}'" for document in matches[:_LISTED])
-                raise ValueError(f"names the document '{name}', which may be {names}: give its full name")
-        raise ValueError(f"names the document '{name}', which is not in the corpus")
+        matches = self._names.called(name)
+        if len(matches) > 1:
+            names = ", ".join(f"'{document.name[:60]}'" for document in matches[:_LISTED])
+            raise ValueError(f"names the document '{name}', which may be {names}: give its full name")
+        if not matches:
+            raise ValueError(f"names the document '{name}', which is not in the corpus")
+        return matches[0]
 
 
 def only_place(quote: str, document: Document) -> tuple[int, int]:

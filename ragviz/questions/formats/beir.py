@@ -56,9 +56,8 @@ def read(files: Sequence[InputFile], known: Known, split: str, progress: Progres
         title, text = _text(value, "title").strip(), _text(value, "text")
         if reason := entries.add(_text(value, "_id").strip(), f"{title}\n\n{text}" if title else text):
             problems.append(Problem(by_name["corpus.jsonl"].name, row, reason))
-    documents = judged.Documents(entries.whole, "corpus.jsonl")
     queries = _queries(by_name["queries.jsonl"], problems, progress)
-    questions, notes = judged.questions_of(queries, chosen, others, documents, problems)
+    questions, notes = judged.questions_of(queries, chosen, others, entries.whole, problems)
     return Read(tuple(questions.values()), tuple(entries.documents), tuple(problems), tuple(notes))
 
 

@@ -36,7 +36,7 @@ class Entries:
         if name in self._names:  # two ids that are one harmless name
             name = f"{name}-{digest(entry_id, length=8)}"
         document_id = Document.make_id(name, text)
-        existing = self._known.named(name)
+        existing = self._known.by_name.get(name)
         if existing is not None and existing.id != document_id:
             return (
                 f"is called '{name[:60]}', as a document of the corpus with another text: import into a corpus of its "

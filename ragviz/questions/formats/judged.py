@@ -102,19 +102,15 @@ class Query:
     marked: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Documents:
-    """The documents that are judged: `whole` returns one as a place, with its language; `named` says where they are."""
-
-    whole: Callable[[str], tuple[Span, str] | None]
-    named: str
+Whole = Callable[[str], tuple[Span, str] | None]
+"""Returns a document that is judged as a place, with its language; None for one that is not known."""
 
 
 def questions_of(
     queries: Iterable[Query],
     qrels: Sequence[Judged],
     others: Sequence[Judged],
-    documents: Documents,
+    whole: Whole,
     problems: list[Problem],
 ) -> tuple[dict[str, Question], list[str]]:
     """Return the questions that queries with their judgements are, by the queries' ids, and notes on all.
@@ -134,7 +130,7 @@ def questions_of(
         known.add(query.id)
         mine = next((each for each in qrels if query.id in each.by_query), None)
         found = mine.by_query[query.id] if mine else []
-        evidence, codes = _evidence(query, mine, documents, problems)
+        evidence, codes = _evidence(query, mine, whole, problems)
         if query.marked and found:
             reason = "is marked unanswerable and has relevant documents: remove the one or the other"
             problems.append(Problem(query.file, query.row, reason))
@@ -175,18 +171,16 @@ def _notes(qrels: Sequence[Judged], others: Sequence[Judged], told: Mapping[str,
         yield f"{counted(count, 'question', 'has')} several reference answers: the first was kept."
 
 
-def _evidence(
-    query: Query, judged: Judged | None, documents: Documents, problems: list[Problem]
-) -> tuple[Evidence, list[str]]:
+def _evidence(query: Query, judged: Judged | None, whole: Whole, problems: list[Problem]) -> tuple[Evidence, list[str]]:
     """Return the relevant documents of a query, any of which suffices, and its languages; unknown ones are problems."""
     spans: dict[str, Span] = {}
     codes = []
     for each in judged.by_query[query.id] if judged else ():
-        if (found := documents.whole(each.document)) is not None:
+        if (found := whole(each.document)) is not None:
             codes.append(found[1])
             spans.setdefault(found[0].document_id, replace(found[0], grade=each.grade))
         else:
-            where = f"'{each.document[:60]}' for '{query.id[:60]}', which is not in {documents.named}"
+            where = f"'{each.document[:60]}' for '{query.id[:60]}', which is not there"
             problems.append(Problem(judged.name if judged else "", each.row, f"judges the document {where}"))
     return ((tuple(spans.values()),) if spans else ()), codes
 

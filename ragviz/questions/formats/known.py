@@ -2,19 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
-from functools import cached_property
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import PurePosixPath
+from typing import Generic, TypeVar
 
 from ragviz.core.document import Document, DocumentInfo
 from ragviz.store.store import Store
 
-_OTHER_NAMES: tuple[Callable[[DocumentInfo], str], ...] = (
-    lambda info: PurePosixPath(info.name).stem,
-    lambda info: PurePosixPath(info.name).name,
-    lambda info: info.id,
+Named = TypeVar("Named", Document, DocumentInfo)
+
+
+def _file_name(name: str) -> str:
+    return PurePosixPath(name).name
+
+
+_KEYS: tuple[tuple[Callable[[Document | DocumentInfo], str], Callable[[str], str]], ...] = (
+    (lambda document: document.name, str),
+    (lambda document: document.id, str),
+    (lambda document: _file_name(document.name), _file_name),
+    (lambda document: PurePosixPath(document.name).stem, str),
+    (lambda document: _file_name(document.name).casefold(), lambda name: _file_name(name).casefold()),
 )
-"""What a document is called beside its name; what comes later goes before."""
+"""What a document may be called, and what of a name is that; what comes first goes before."""
+
+
+class Names(Generic[Named]):
+    """Documents by name, id and file name, with or without suffix."""
+
+    def __init__(self, documents: Iterable[Named]) -> None:
+        """Read what each may be called."""
+        self._by_key: list[dict[str, list[Named]]] = [defaultdict(list) for _ in _KEYS]
+        for document in documents:
+            for (key_of, _), by_key in zip(_KEYS, self._by_key, strict=True):
+                by_key[key_of(document)].append(document)
+
+    def called(self, name: str) -> list[Named]:
+        """Return the documents that may be meant by a name: one, or several with the same file name; or none."""
+        name = name.replace("\\", "/")
+        found = (by_key.get(of_name(name)) for (_, of_name), by_key in zip(_KEYS, self._by_key, strict=True))
+        return next(filter(None, found), [])
 
 
 class Known:
@@ -23,29 +50,9 @@ class Known:
     def __init__(self, store: Store, corpus_id: str) -> None:
         """Read the list of documents."""
         self._store, self._corpus_id = store, corpus_id
-        self._by_name = {info.name: info for info in store.documents.all(corpus_id) if info.status == "ok"}
-
-    @cached_property
-    def _by_other_names(self) -> dict[str, DocumentInfo | None]:
-        """Documents by id, file name and file name without suffix; None for what names several."""
-        by_key: dict[str, DocumentInfo | None] = {}
-        for keys_of in _OTHER_NAMES:
-            own: dict[str, DocumentInfo | None] = {}
-            for info in self._by_name.values():
-                key = keys_of(info)
-                own[key] = None if key in own else info
-            by_key |= own
-        return by_key
-
-    def called(self, name: str) -> DocumentInfo | None:
-        """Return the document of this name or id, or the only one with this file name, with or without suffix."""
-        return self._by_name.get(name) or self._by_other_names.get(name)
-
-    def named(self, name: str) -> DocumentInfo | None:
-        """Return the document of exactly this name."""
-        return self._by_name.get(name)
+        self.by_name = {info.name: info for info in store.documents.all(corpus_id) if info.status == "ok"}
 
     def texts(self, ids: Collection[str] | None = None) -> Iterator[Document]:
         """Yield the documents with their texts, one at a time; all of them, or those with these ids."""
-        wanted = [info.id for info in self._by_name.values()] if ids is None else list(ids)
+        wanted = [info.id for info in self.by_name.values()] if ids is None else list(ids)
         yield from self._store.documents.texts(self._corpus_id, wanted)

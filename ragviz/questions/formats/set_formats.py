@@ -89,7 +89,7 @@ FORMATS: Mapping[str, Format] = {
         f"{_HERE}.trec",
         "TREC",
         "",
-        "topics (<top>, XML, TSV or JSONL) and qrels about documents of the corpus, by name",
+        "topics (<top>, XML or TSV) and qrels about documents of the corpus, by name",
     ),
     "deepeval": Format(
         f"{_HERE}.quoted",
@@ -285,9 +285,7 @@ def _look(name: str, head: str) -> str:
     header = head.partition("\n")[0]
     first = header.split()
     if head.startswith(("{", "[")) or name.endswith((".jsonl", ".ndjson", ".json")):
-        is_line = head.startswith("{") and header.rstrip().endswith("}")
-        query = is_line and '"question"' not in head and ('"query"' in head or '"title"' in head)
-        return "topics" if query else "jsonl"
+        return "jsonl"
     if len(first) == 4 and first[3].lstrip("-").isdigit():
         return "qrels"
     return "topics" if "question" not in header.lower() and len(header.split("\t")) == 2 else "csv"

@@ -1,6 +1,6 @@
 """TREC: topics, and judgements (qrels) of documents of the corpus.
 
-Topics are `<top>` with `<num>`, `<title>` and `<desc>`; XML with `<topic number="…">`; TSV of number and text; JSONL.
+Topics are `<top>` with `<num>`, `<title>` and `<desc>`; XML with `<topic number="…">`; or TSV of number and text.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ragviz.core.stopping import Progress
 from ragviz.questions.formats import judged
 from ragviz.questions.formats.input_file import InputFile, Problem
 from ragviz.questions.formats.judged import Query
-from ragviz.questions.formats.known import Known
+from ragviz.questions.formats.known import Known, Names
 from ragviz.questions.formats.set_formats import Read
 
 _TOPIC = re.compile(r"<top(?:ic)?\b([^>]*)>(.*?)</top(?:ic)?\s*>", re.DOTALL | re.IGNORECASE)
@@ -25,7 +25,6 @@ _NUMBER = re.compile(r"""(?:number|id|num)\s*=\s*["']?([^"'\s>]+)""", re.IGNOREC
 _LABEL = re.compile(r"^\s*(?:number|topic|title|query|description|narrative)\s*:", re.IGNORECASE)
 _TEXTS = ("question", "title", "query", "desc", "description")
 """Fields of a topic that may be the question, the first that is there."""
-_IDS = ("_id", "id", "qid", "query_id", "num", "number", "topic_id")
 _BLANK = re.compile(r"\s+")
 
 
@@ -45,18 +44,19 @@ def read(files: Sequence[InputFile], known: Known, _split: str, progress: Progre
     read_qrels = [judged.read(file, problems, progress) for file in qrels]
     topics = [topic for file in topic_files for topic in _topics(file, problems)]
     if not topics and not problems:
-        raise InputError(f"'{topic_files[0].name}' holds no topic: give <top>, <topic>, TSV or JSONL.")
+        raise InputError(f"'{topic_files[0].name}' holds no topic: give <top>, <topic> or TSV.")
+
+    names = Names(known.by_name.values())
 
     @cache
     def whole(name: str) -> tuple[Span, str] | None:
-        info = known.called(name)
-        document = next(iter(known.texts([info.id])), None) if info else None
+        called = names.called(name)
+        document = next(known.texts([called[0].id]), None) if len(called) == 1 else None
         if document is None or not document.text.strip():
             return None
         return Span(document.id, 0, len(document.text), document.text), document.language
 
-    documents = judged.Documents(whole, "the corpus")
-    questions, notes = judged.questions_of(topics, read_qrels, (), documents, problems)
+    questions, notes = judged.questions_of(topics, read_qrels, (), whole, problems)
     return Read(tuple(questions.values()), (), tuple(problems), tuple(notes))
 
 
@@ -69,26 +69,13 @@ def _is_qrels(file: InputFile) -> bool:
 
 
 def _topics(file: InputFile, problems: list[Problem]) -> Iterator[Query]:
-    start = file.head()[:1]
-    if start == "<":
-        found = _marked_up(file)
-    elif start == "{":
-        found = _of_objects(file, problems)
-    else:
-        found = _of_lines(file, problems)
+    found = _marked_up(file) if file.head().startswith("<") else _of_lines(file, problems)
     for row, number, text in found:
         if number and text:
             yield Query(file.name, row, number, text)
         else:
             reason = f"has no {'text' if number else 'number'}: a topic needs both"
             problems.append(Problem(file.name, row, reason))
-
-
-def _of_objects(file: InputFile, problems: list[Problem]) -> Iterator[tuple[int, str, str]]:
-    for row, value in file.objects(problems):
-        number = next((str(value[key]).strip() for key in _IDS if value.get(key) not in (None, "")), "")
-        texts = (value.get(key) for key in ("text", *_TEXTS))
-        yield row, number, next((each.strip() for each in texts if isinstance(each, str) and each.strip()), "")
 
 
 def _of_lines(file: InputFile, problems: list[Problem]) -> Iterator[tuple[int, str, str]]:
