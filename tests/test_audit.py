@@ -21,7 +21,6 @@ from ragviz.core.settings import Settings
 from ragviz.jobs import queue
 from ragviz.service import audit_verbs, corpus_verbs, index_verbs, job_verbs, question_verbs, run_verbs, settings_verbs
 from ragviz.workspace import Workspace
-from tests.builders import ragviz
 from tests.model_server import ModelServer
 from tests.test_access import READS, VERBS
 
@@ -86,11 +85,17 @@ def test_an_error_before_anything_was_done_leaves_no_event(tmp_path):
         audit_verbs.count(workspace, Wanted())
 
 
-def test_what_was_done_and_paid_is_told_without_texts_and_keys(tmp_path, monkeypatch):
+def test_what_was_done_and_paid_is_told_without_texts_and_keys(tmp_path, monkeypatch, command_line):
+    def audit(*options: str) -> list[Mapping[str, Any]]:
+        code, out, err = command_line("audit", *options)
+        assert (code, err) == (0, "")
+        return [json.loads(line) for line in out.splitlines()]
+
     (tmp_path / "key").write_text(f"{KEY}\n")
     (tmp_path / "a.txt").write_text("The pump was replaced in 1999 by the firm of Harlow.")
     monkeypatch.setenv("OPENAI_API_KEY_FILE", str(tmp_path / "key"))
     home = tmp_path / "home"
+    monkeypatch.setenv("RAGVIZ_HOME", str(home))
     with ModelServer() as server:
         server.key = KEY
         workspace = opened(home, Person("Ann", "admin"), openai_base_url=server.url, model="loopback")
@@ -129,11 +134,11 @@ def test_what_was_done_and_paid_is_told_without_texts_and_keys(tmp_path, monkeyp
         ("rename", "run", "", "renamed", {"run": "r"}),
         ("delete", "run", run.id, "renamed", {}),
     ]
-    printed = audit(home, "--since", "2020-01-01", "--person", "Ann")
+    printed = audit("--since", "2020-01-01", "--person", "Ann")
     assert printed == [event.plain() for event in events(workspace)]
     assert datetime.fromisoformat(printed[0]["time"]).timestamp() == pytest.approx(events(workspace)[0].time, abs=1e-3)
-    assert audit(home, "--since", "2999-01-01") == audit(home, "--person", "Bob") == []
-    assert [each["name"] for each in audit(home, "--verb", "delete")] == ["renamed"]
+    assert audit("--since", "2999-01-01") == audit("--person", "Bob") == []
+    assert [each["name"] for each in audit("--verb", "delete")] == ["renamed"]
     wanted = Wanted(verb="add")
     assert [e.noun for e in audit_verbs.newest(workspace, wanted, 0, 1)] == ["question"]
     assert [e.noun for e in audit_verbs.newest(workspace, wanted, 1, 9)] == ["documents"]
@@ -141,9 +146,3 @@ def test_what_was_done_and_paid_is_told_without_texts_and_keys(tmp_path, monkeyp
     kept = b"".join(path.read_bytes() for path in home.rglob("*") if path.is_file())
     assert b"renamed" in kept
     assert KEY.encode() not in kept
-
-
-def audit(home: Path, *options: str) -> list[Mapping[str, Any]]:
-    done = ragviz(home, "audit", *options)
-    assert (done.returncode, done.stderr) == (0, "")
-    return [json.loads(line) for line in done.stdout.splitlines()]

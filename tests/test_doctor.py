@@ -39,6 +39,7 @@ def test_nothing_is_wrong_with_a_new_home(examined):
     assert code == 0
     assert {name for name, (status, _) in found.items() if status == "broken"} == set()
     assert {"Program", "Libraries", "Store", "Disk", "Database", "Indexes", "Jobs", "Uploads"} < set(found)
+    assert "Sign-in" not in found, "there is no secrets file"
 
 
 def test_a_home_that_cannot_be_written_is_told_and_opens_no_dashboard(examined, workspace, command_line, monkeypatch):
@@ -108,7 +109,7 @@ def test_a_damaged_index_is_named_with_the_command_that_builds_it_again(examined
     ],
 )
 def test_the_secrets_file_is_examined_where_there_is_one(text, status, told, examined, workspace):
-    assert "Sign-in" not in examined()[1]
+    workspace.settings.home.mkdir()
     (workspace.settings.home / "secrets.toml").write_text(text)
     found = examined()[1]["Sign-in"]
     assert (found[0], told in found[1]) == (status, True), found

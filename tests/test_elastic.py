@@ -221,32 +221,23 @@ def index(elasticsearch_url: str) -> Iterator[ElasticIndex]:
 
 
 @pytest.mark.elasticsearch
-@pytest.mark.parametrize(
-    ("kind", "least", "most"),
-    [("flat", 1.0, 1.0), ("hnsw", 0.98, 1.0), ("int8_hnsw", 0.7, 0.99), ("int4_hnsw", 0.5, 0.95)],
-)
-def test_recall_of_each_type(elasticsearch_url: str, kind: str, least: float, most: float):
+@pytest.mark.parametrize("kind", ["flat", "hnsw", "int8_hnsw", "int4_hnsw"])
+def test_an_index_is_of_the_type_that_was_chosen_and_of_one_segment(elasticsearch_url: str, kind: str):
     index = ElasticIndex(f"{kind} {secrets.token_hex(4)}", at(elasticsearch_url), options={"type": kind})
-    vectors, queries = units(3000, 32), units(40, 32, seed=1)
-    writer, client = index.rebuild(32), index.server.client
-    for half in (slice(1500), slice(1500, 3000)):  # a segment each: merging them builds the graph
-        writer.add(chunks(3000)[half], vectors[half])
+    vectors, client = units(40, 32), index.server.client
+    writer = index.rebuild(32)
+    for half in (slice(20), slice(20, 40)):  # a segment each: merging them builds the graph
+        writer.add(chunks(40)[half], vectors[half])
         writer._wait(most=0)
         client.indices.refresh(index=f"{index.alias}.*")
-    writer.publish(3000)
-    mapping = client.indices.get_mapping(index=index.alias)
+    writer.publish(40)
+    (body,) = client.indices.get_mapping(index=index.alias).values()
     stats = client.indices.stats
     wait_until(lambda: stats(index=index.alias)["_all"]["primaries"]["segments"]["count"] <= 1)
-    exact = np.argsort(-queries @ vectors.T, axis=1)[:, :10]
-    rankings = index.knn(queries, 10)
+    found = index.knn(vectors[:3], 1)
     index.drop()
-    shares = [
-        len({f"c{row:04d}" for row in rows} & {*ranking.ids}) / 10
-        for rows, ranking in zip(exact, rankings, strict=True)
-    ]
-    (body,) = mapping.values()
     assert body["mappings"]["properties"]["vector"]["index_options"]["type"] == kind
-    assert least <= np.mean(shares) <= most
+    assert [ranking.ids for ranking in found] == [("c0000",), ("c0001",), ("c0002",)]
 
 
 @pytest.mark.elasticsearch

@@ -118,16 +118,6 @@ def test_every_text_is_computed_once():
     assert again.embedded == 1
 
 
-def test_prompts_stand_before_the_texts_of_an_endpoint():
-    endpoint, cache, prompts = Endpoint(), Memory(), {"query": "query:", "passage": "passage:"}
-    opened = embedding.open_embedder("openai:m", cache=cache, remote=endpoint, prompts=prompts)
-    query, passage = opened.embed(["a"], "query"), opened.embed(["a"], "passage")
-    assert endpoint.texts == ["query: dims", "query: a", "passage: a"]
-    plain = embedding.open_embedder("openai:m", cache=cache, remote=endpoint).embed(["a"], "query")
-    assert not np.allclose(query, passage)
-    assert not np.allclose(query, plain), "vectors with a prompt are cached by themselves"
-
-
 def test_stopping_keeps_what_is_done():
     cache, endpoint, texts = Memory(), Endpoint(), [str(n) for n in range(1500)]
 

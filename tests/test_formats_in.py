@@ -421,9 +421,7 @@ def test_formats_are_recognised():
     assert look("q.csv", "question,answer\nA?,B\n") == "csv"
     assert look("t.csv", "user_input,reference\nA?,B\n") == "ragas"
     assert look("t.jsonl", '{"user_input": "A?"}') == "ragas"
-    assert look("t.json", json.dumps(squad(row(1, "When?", "nine", 20)))) == "squad"
     assert look("z.zip", zipped(beir("deep/er/"))) == "beir"
-    assert look("topics.txt", TOPICS) == "trec"
     for named, text in (
         ("InspectorRAGet", '{"models": [], "tasks": [], "evaluations": []}'),
         ("RAGChecker", '{"results": [{"query_id": 1, "retrieved_context": []}]}'),

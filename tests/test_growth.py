@@ -89,11 +89,6 @@ def test_evidence_is_moved_in_one_reading_of_the_questions(workspace, steps, tmp
         assert document.text[span.start : span.end] == quote
         assert names[span.document_id] == asked_question.text
 
-    steps.statements.clear()
-    corpora.delete_documents(workspace, corpus, [*names])
-    assert len([s for s in steps.statements if s.startswith("SELECT") and "questions.body" in s]) == 1
-    assert all(q.evidence[0][0].stale for q in store.questions.all(question_set.id))
-
 
 def test_an_index_of_many_documents_is_compared_with_its_corpus_at_once(workspace, monkeypatch):
     """No set is built, and no tuple searched, once for each document."""

@@ -22,12 +22,6 @@ def test_different_names_stay_different_and_fit(names: list[str], most: int) -> 
     ("names", "most", "parts"),
     [
         (["tts-tokens-200-knn-extractive", "tts-tokens-200-hybrid-extractive"], 14, ["knn", "hybrid"]),
-        (["tts-tokens-200-knn-extractive", "tts-tokens-400-knn-extractive"], 14, ["200", "400"]),
-        (
-            ["a-very-long-name-of-a-run-k3", "a-very-long-name-of-a-run-k5", "a-very-long-name-of-a-run"],
-            16,
-            ["k3", "k5"],
-        ),
         (["左岸供水系统运行手册混合检索第一次", "左岸供水系统运行手册向量检索第一次"], 9, ["混合", "向量"]),
     ],
 )

@@ -1,17 +1,13 @@
 """Where systems lose answers that one cannot look into: told by verdicts, by words, or not at all; worked by hand."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from ragviz.analysis import run_verdict
 from ragviz.core.verdict import Claim, ClaimVerdict, Matrix
 from ragviz.runs import exports, imports, judgements, measurements, running
-from ragviz.targets import logged_file
 from ragviz.targets.logged_item import Log, LoggedItem, Passage
-
-COUNTED = Path(__file__).parent / "data" / "ragchecker.json"
 
 YES, NO, PART = ClaimVerdict("supported"), ClaimVerdict("absent"), ClaimVerdict("together")
 REFERENCE = "The ferry sails twice a day. A return ticket costs nine crowns."
@@ -197,12 +193,3 @@ def test_a_judge_that_is_asked_here_tells_the_stages(with_models, reference):
     running.judge(workspace, run)
     causes = judgements.judgement_of(workspace, workspace.store.runs.get(run.id)).causes
     assert causes == {name: told[2 if reference else 3] for name, told in ASKED_HERE.items()}
-
-
-def test_verdicts_of_ragchecker_blame_retrieval_where_a_lacking_claim_is_in_no_context(workspace):
-    """灯塔 lacks three claims, of which no passage holds the last; the mill's only claim is contradicted."""
-    [log] = logged_file.read(COUNTED.read_bytes(), COUNTED.name).logs
-    run = imports.import_run(workspace, workspace.store.corpora.add("c"), "theirs", log)
-    judgement, _, sentence = told(workspace, run)
-    assert judgement.causes == {"ferry": "fine", "灯塔": "not_retrieved", "mill": "not_retrieved", "洪水": "fine"}
-    assert sentence.startswith("2 of 4 questions are answered correctly. Only 2 questions are lost")

@@ -18,7 +18,7 @@ import pytest
 import ragviz
 from ragviz.core.configuration import IndexConfig
 from ragviz.core.document import Span
-from ragviz.core.errors import Cancelled, NotFoundError, ServiceError, UsageError
+from ragviz.core.errors import NotFoundError, ServiceError, UsageError
 from ragviz.core.question import Question
 from ragviz.core.question_set import QuestionSet
 from ragviz.core.settings import Settings
@@ -314,27 +314,3 @@ def test_a_check_fails_in_a_test_with_the_sentence_of_the_command(
     code, printed, _ = command_line("check", "here", "--require", "token_f1>=0.99")
     assert (code, printed) == (1, f"{failed.value}\n")
     assert "FAILED" in printed
-
-
-def test_a_stopped_recording_keeps_what_came_and_goes_on_with_the_rest(workspace: Workspace) -> None:
-    question_set = questions_in(workspace, 8)
-    said: list[str] = []
-
-    def ask(text: str) -> str:
-        said.append(text)
-        time.sleep(0.1)
-        return f"Answer to {text}"
-
-    def stops(done: int, total: int | None, unit: str, message: str = "") -> None:
-        assert (total, unit) == (8, "questions") or "Asking" not in message
-        if done == 3:
-            raise Cancelled("Stopped.")
-
-    with pytest.raises(Cancelled):
-        recorded.record(workspace, question_set, "live", Called(ask), progress=stops)
-    kept = len(answers(workspace, "live"))
-    assert (workspace.store.runs.get("live").status, 3 <= kept <= 5) == ("running", True)
-    run = recorded.record(workspace, question_set, "live", Called(ask))
-    assert (run.status, len(answers(workspace, "live")), sorted(said)) == (
-        "done", 8, sorted(f"When does pool {n} open?" for n in range(8)),
-    )  # fmt: skip

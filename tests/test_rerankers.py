@@ -86,6 +86,7 @@ def test_maxsim_is_the_naive_loop(length, sizes, seed):
     assert scores.tolist() == pytest.approx(naive(query, passages), abs=1e-5)
 
 
+@pytest.mark.model
 def test_token_vectors_are_the_models_last_hidden_state():
     """As transformers computes it for each text by itself, without the tokens that begin and end it."""
     import torch
@@ -129,6 +130,7 @@ def tiny(folder: Path, words: str, labels: int = 1) -> Path:
 PAIRS = ["dogs bark at cats", "cats purr", "", "fish swim " * 60, "cats purr at dogs bark"]
 
 
+@pytest.mark.model
 def test_a_cross_encoder_scores_as_predict_does(tmp_path):
     from sentence_transformers import CrossEncoder
 
@@ -169,6 +171,7 @@ def config(workspace: Workspace, **more) -> RunConfig:
     return RunConfig(**{"index": index, "questions": questions, "reranker": "maxsim", **more})
 
 
+@pytest.mark.model
 def test_a_run_reranks_what_its_retriever_finds(workspace):
     seen: list[str] = []
     plain = running.run(workspace, "plain", config(workspace, reranker="none", rerank_depth=7))
@@ -226,6 +229,7 @@ def asking(workspace, server, monkeypatch) -> Workspace:
     return Workspace(workspace.settings.model_copy(update=more))
 
 
+@pytest.mark.model
 def test_a_model_reranks_by_one_call_for_each_question(asking, server):
     """The loopback model ranks by the words that a passage shares with the question; ties keep their order."""
     chosen = config(asking, retriever="bm25", reranker="model", rerank_depth=20)

@@ -173,6 +173,13 @@ def a_persons_folder(folder: Path) -> None:
         os.utime(path, (time.time() - 9 * 86400,) * 2)
 
 
+ADDING = """
+import platformdirs, ragviz
+ragviz.open().add_documents("notes", "a.txt")
+print(platformdirs.user_data_dir("ragviz"))
+"""
+
+
 @pytest.mark.parametrize("configured", [False, True], ids=["by default", "RAGVIZ_HOME"])
 def test_a_persons_files_keep_their_mode_and_content(configured: bool, tmp_path: Path) -> None:
     person, work = tmp_path / "person", tmp_path / "work"
@@ -184,17 +191,10 @@ def test_a_persons_files_keep_their_mode_and_content(configured: bool, tmp_path:
     environment = kept | {"HOME": str(person), "PYTHONPATH": str(ROOT), "DATABASE_URL": f"sqlite:///{work}/theirs.db"}
     if configured:
         environment["RAGVIZ_HOME"] = str(person)
-
-    def python(*words: str) -> str:
-        command = [sys.executable, *words]
-        done = subprocess.run(command, env=environment, cwd=work, capture_output=True, text=True, timeout=500)
-        assert done.returncode == 0, done.stderr
-        return done.stdout.strip()
-
-    python("-m", "ragviz", "corpus", "add", "notes", "a.txt")
-    opened = "import ragviz, platformdirs; assert ragviz.open().workspace.store.corpora.all()"
-    by_default = Path(python("-c", f"{opened}; print(platformdirs.user_data_dir('ragviz'))"))
-    home = person if configured else by_default
+    command = [sys.executable, "-c", ADDING]
+    done = subprocess.run(command, env=environment, cwd=work, capture_output=True, text=True, timeout=500)
+    assert done.returncode == 0, done.stderr
+    home = person if configured else Path(done.stdout.strip())
     assert stat.S_IMODE((home / "ragviz.db").stat().st_mode) == 0o600
     assert configured or (home.is_relative_to(person) and stat.S_IMODE(home.stat().st_mode) == 0o700)
     assert held(person) == before

@@ -34,6 +34,8 @@ def test_a_click_meant_for_a_corpus_that_is_gone_does_not_land_on_another(home: 
     assert "This deletes" not in words(app)
     app = press(app, "Delete the whole corpus")  # what is shown now is asked about
     assert "This deletes the corpus “another”" in words(app)
+    assert app.button(key="confirm-do").label == "Delete all of it"
+    assert [corpus.name for corpus in store.corpora.all()] == ["another"], "nothing is gone before it is confirmed"
 
 
 @pytest.mark.parametrize("what", ["index", "set"])
