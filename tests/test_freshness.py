@@ -5,7 +5,9 @@ The oracle is the same page in a session with empty caches. Nothing but that com
 
 from __future__ import annotations
 
+import gc
 import re
+import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -15,12 +17,14 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from ragviz.core.configuration import RunConfig
+from ragviz.core.document import Corpus
 from ragviz.core.question import Question
 from ragviz.core.ranking import Ranking, Retrieved
 from ragviz.documents import corpora
 from ragviz.index import indexing
 from ragviz.metrics import answers as answer_metrics
 from ragviz.runs import running
+from ragviz.ui import cache
 from ragviz.workspace import Workspace, open_workspace
 from tests.model_server import ModelServer
 from tests.test_inspect import home, judged, server  # noqa: F401 - fixtures
@@ -187,3 +191,45 @@ def test_edits_in_a_table_are_not_written_to_other_rows(home: Path) -> None:  # 
 
 def editors(app: AppTest) -> list[str]:
     return [str(d.proto.id) for d in app.dataframe if d.proto.editing_mode]
+
+
+class Ring:
+    """Refers to itself: only the search for cyclic garbage frees it."""
+
+    def __init__(self) -> None:
+        self.itself = self
+
+
+@pytest.mark.model
+def test_frozen_objects_are_not_searched_and_frozen_garbage_is_freed_once_much_was_made() -> None:
+    gc.unfreeze()
+    kept = [[number] for number in range(60_000)]
+    ring = Ring()
+    freed = weakref.ref(ring)
+    cache.freeze()
+    assert gc.get_freeze_count() > len(kept) > len(gc.get_objects())
+    del ring
+    gc.collect()
+    assert freed() is not None
+    cache.freeze()  # little was made
+    assert freed() is not None
+    more = [[number] for number in range(60_000)]
+    cache.freeze()
+    assert freed() is None
+    assert gc.get_freeze_count() > len(kept) + len(more)
+
+
+def test_what_was_made_of_a_former_state_is_freed(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache, "_opened", [workspace])
+    corpus = workspace.store.corpora.add("notes")
+
+    @cache.kept(8)
+    def made(corpus: Corpus) -> set[str]:
+        return {corpus.name}
+
+    former = weakref.ref(made(corpus))
+    assert made(corpus) is former()
+    workspace.store.touch(corpus.id)
+    present = made(corpus)
+    assert former() is None
+    assert made(corpus) is present
