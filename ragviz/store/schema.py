@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, is_dataclass, replace
 from functools import cache as cached
+from functools import lru_cache
 from itertools import repeat
 from types import NoneType, UnionType
 from typing import (
@@ -72,6 +73,23 @@ class Json(sa.TypeDecorator[Any]):
     def process_result_value(self, value: str | None, dialect: sa.Dialect) -> Any:
         """Decode a value."""
         return None if value is None else decoded(self.kind, json.loads(value))
+
+
+class Shared(dict[str, Any]):
+    """What JSON can hold, decoded once and never changed: it is long, and read again and again."""
+
+
+class SharedJson(Json):
+    """JSON as text; equal texts are decoded to one object."""
+
+    cache_ok = True
+
+    def process_result_value(self, value: str | None, dialect: sa.Dialect) -> Any:
+        """Decode a value."""
+        return None if value is None else _decoded_once(value)
+
+
+_decoded_once = lru_cache(maxsize=1_000)(json.loads)
 
 
 class Long(str):
@@ -156,7 +174,10 @@ def _of_tuple(of: tuple[Any, ...]) -> Callable[[Any], Any]:
     return lambda value: tuple(each if each is None else make(each) for make, each in zip(kinds, value, strict=False))
 
 
-_TYPES = {str: sa.Text, int: sa.BigInteger, float: sa.Float, bool: sa.Boolean, bytes: sa.LargeBinary, Long: Compressed}
+_TYPES = {
+    str: sa.Text, int: sa.BigInteger, float: sa.Float, bool: sa.Boolean, bytes: sa.LargeBinary,
+    Long: Compressed, Shared: SharedJson,
+}  # fmt: skip
 
 
 def _column(name: str, kind: Any, *, key: bool, unique: bool) -> sa.Column[Any]:
@@ -220,7 +241,7 @@ set_versions = _table("set_versions", "set_id number", number=int, created=float
 question_changes = _table(
     "question_changes", "set_id number question_id", number=int, before=str, side=str, split=Split | None
 )
-runs = _table("runs", "id", "corpus_id", record=Run, unique="name")
+runs = _table("runs", "id", "corpus_id", record=Run, unique="name", without="provenance", provenance=Shared)
 # Of renamed runs: links by an old name still find them.
 former_names = _table("former_names", "name", "run_id", name=str, run_id=str)
 # The means of a run, and what its first screen shows, as of a count of its changes.

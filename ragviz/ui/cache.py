@@ -221,7 +221,7 @@ def _decoded(run: Run) -> dict[str, StoredQuestion]:
     return workspace().store.rankings.decoded(run.id)
 
 
-@kept(64, also=_corpus)
+@kept(16, also=_corpus)
 def documents_of(run: Run) -> dict[str, Sequence[str]]:
     """Return the names of the documents that hold the evidence of each question of a run, by question id."""
     names = workspace().store.documents.names(run.corpus_id)
@@ -230,7 +230,7 @@ def documents_of(run: Run) -> dict[str, Sequence[str]]:
     }
 
 
-@kept(64, "Measuring by kind and document", also=_corpus)
+@kept(16, "Measuring by kind and document", also=_corpus)
 def breakdown(run: Run, k: int, by: tuple[evaluate.Part, ...], names: tuple[str, ...] | None = None) -> Breakdown:
     """Divide a run at `k` into the parts `by`: of the metrics `names` ("recall@3", "faithfulness"), or all."""
     return evaluate.breakdown(
@@ -278,7 +278,7 @@ def scores_of(run: Run, question_id: str) -> dict[str, Score]:
     return {metric: by_question[question_id] for metric, by_question in by_metric.items()}
 
 
-@kept(64)
+@kept(16)
 def causes(run: Run, k: int) -> Mapping[str, str]:
     """Return the cause of every question of a run at `k` (see `judgements.causes_at`), by question id."""
     return moved_questions.causes_of(run, k, SOURCES)
@@ -376,7 +376,7 @@ def _measured(run: Run) -> replays.Measured:
     return replays.measured_by(run, overview(run))
 
 
-@kept(64, also=_replayed_with)
+@kept(16, also=_replayed_with)
 def _rescue(run: Run, held: frozenset[str], k: int) -> Rescue:
     return replays.rescue(_replay_columns(run, held), k)
 
