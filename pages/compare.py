@@ -84,7 +84,7 @@ compared_questions.open_case(runs, k)
 of = cache.state(*(run.id for run in runs))
 with notices.errors_shown():
     with of_rule:
-        comparison = compared_runs.choose_rule(cache.comparison(of, k))
+        comparison = compared_runs.choose_rule(of, k)
     with of_other:
         other = compared_runs.choose_other(comparison)
     with of_metric:

@@ -233,8 +233,8 @@ def cost(config: RunConfig) -> None:
             tiles.forecast(forecast)
     if forecast is not None:
         st.caption(f"Calls: {', '.join(f'{count:,} {step}' for step, count in forecast.calls.items())}.")
-        for words in filter(None, (forecast.pooled_words, forecast.paid_words)):
-            st.caption(plain(words))
+        if forecast.paid_words:
+            st.caption(plain(forecast.paid_words))
     explained = "A dry run: retrieves, calls no model, and counts the calls that are already paid."
     if asks and forecast is None and st.button("Estimate calls and cost", help=explained):
         with notices.errors_shown(), st.spinner("Counting calls"):

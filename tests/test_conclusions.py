@@ -185,7 +185,7 @@ def test_an_experiment_is_stored_as_it_was_declared(workspace):
     store.experiments.put_cell("e", replace(declared.cells[0], state="done", run_id="r"))
     seen = store.experiments.get("e")
     assert (seen.cells[0].run_id, seen.seen is None, store.revisions("e") > before) == ("r", False, True)
-    with pytest.raises(UsageError, match="its rule stays"):
+    with pytest.raises(UsageError, match="its rule, questions and cells stay"):
         store.experiments.replace(declared)
     confirmation = Confirmation("hybrid", "b", "w", 5.0)
     assert store.experiments.confirm("e", confirmation)
@@ -230,7 +230,7 @@ def test_the_front_by_hand():
 
 UNDECIDED = Delta(
     run="", difference=Difference(0.1, -0.1, 0.3, 9, 3, 5, 1, 0.4), test=0, primary=True, margin=0.02, p_adjusted=0.4,
-    p_equivalent=0.9, verdict="undecided", detectable=0.2, needed=None,
+    p_equivalent=0.9, verdict="undecided", needed=None,
 )  # fmt: skip
 
 

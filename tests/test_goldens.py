@@ -64,7 +64,7 @@ SAMPLE = {
     "what_if_hybrid": ("what-if", HYBRID, "-k", "5", "--rrf-constant", "10"),
     "what_if_answered": ("what-if", ANSWERED, "--budget", "400", "--risk", "0.4"),
     "check": ("check", ANSWERED, "--require", "recall@3>=0.5", "--require", "faithfulness>=0.9"),
-    "check_baseline": ("check", HYBRID, "--baseline", KNN, "--metric", "recall"),
+    "check_baseline": ("check", HYBRID, "--baseline", KNN),
     "experiments_show": ("experiments", "show", EXPERIMENT),
     "prices_list": ("prices", "list"),
 }

@@ -68,19 +68,6 @@ def find(item, ids, answer=None, right=None, **more):
 # One case per cause
 
 
-def test_evidence_in_a_document_that_the_index_did_not_hold_is_not_blamed_on_parsing():
-    added = span("added", 0, 40)
-    assert find(question((added,)), [A1, A2], unindexed={"added"}) == "not_indexed"
-    assert find(question((added,)), [A1, A2], answered(A1), False, unindexed={"added"}) == "not_indexed"
-    assert find(question((added,)), [A1, A2], unindexed={"another"}) == "not_parsed"
-    assert find(question((replace(added, stale=True),)), [A1, A2], unindexed={"added"}) == "not_parsed"
-    assert find(question((added, *INSIDE)), [A1, A2], unindexed={"added"}) == "fine", "the other place was found"
-    steps = waterfall(["not_indexed", "not_parsed", "fine"])
-    assert [(s.cause, s.count, s.left) for s in steps[:3]] == [
-        ("questions", 3, 3), ("not_indexed", 1, 2), ("not_parsed", 1, 1),
-    ]  # fmt: skip
-
-
 def test_evidence_that_was_handed_over_without_an_answer_was_not_answered():
     for silent in (
         answered(A1, text="The passages do not tell.", status="refused"),
@@ -111,7 +98,6 @@ def test_an_unanswerable_question_should_be_refused():
 
 def test_the_earliest_stage_of_any_group_is_the_cause():
     lost = {
-        "not_indexed": (span("unindexed", 0, 40),),
         "not_parsed": OUTSIDE,
         "not_retrieved": (span(B, 110, 150),),
         "below_k": (span(B, 210, 250),),
@@ -122,9 +108,8 @@ def test_the_earliest_stage_of_any_group_is_the_cause():
     names = list(lost)
     for first, name in enumerate(names):
         groups = [lost[other] for other in reversed(names[first:])]
-        more = {"unindexed": {"unindexed"}}
-        assert find(question((span(A, 210, 220),), *groups), ids, answer, False, **more) == name
-        assert find(question(*groups), ids, answer, None, **more) == name
+        assert find(question((span(A, 210, 220),), *groups), ids, answer, False) == name
+        assert find(question(*groups), ids, answer, None) == name
 
 
 def test_a_cause_of_the_evidence_comes_before_a_refusal():

@@ -193,7 +193,7 @@ def test_the_file_opens_offline_in_light_and_dark_and_prints_light(made, kind, b
     first = document.text[document.pages[0].start : document.pages[0].end]
     assert ("Change card" if kind == "comparison" else "State of this run") in first
     assert "In plain words" in first
-    for heading in ("Three telling questions", "Pictures", "Configuration", "How doubt is computed"):
+    for heading in ("Three telling questions", "Pictures", "Configuration"):
         assert heading in document.text
     assert "Rank of the evidence" in document.text  # an axis: figures are printed
 

@@ -100,17 +100,6 @@ def dicts(name, contents=CONTENTS):
     return [dict(zip(columns, row, strict=True)) for row in tables.rows(name, contents)]
 
 
-def test_a_row_a_question():
-    one, two = dicts("questions")
-    assert one == {
-        "question_id": "q1", "question": "=1+1，谁负责？", "kind": ASKED.kind, "type": "fact", "style": None,
-        "documents": ["手册.md", "notes.md"],
-        "reference_answer": "王芳, since 1931", "outcome": "found", "rank": 1, "cause": "fine",
-    }  # fmt: skip
-    assert (two["outcome"], two["rank"], two["documents"]) == ("missed", None, [])
-    assert (two["type"], two["style"]) == (None, "keywords")
-
-
 def test_a_row_a_rank_to_the_depth_of_the_run():
     assert tables.rows("rankings", CONTENTS) == [
         ("q1", 1, FIRST, -0.5, "手册.md", True),
@@ -140,10 +129,7 @@ def test_no_key_in_any_table():
 
 def from_csv(data, columns):
     """The values of a CSV file by the kinds of its columns; an empty cell is None."""
-    read = {
-        "text": str, "integer": int, "number": float, "yes/no": {"True": True, "False": False}.__getitem__,
-        "texts": json.loads, "integers": json.loads,
-    }  # fmt: skip
+    read = {"text": str, "integer": int, "number": float, "yes/no": {"True": True, "False": False}.__getitem__}
     rows = csv.DictReader(io.StringIO(data.decode("utf-8-sig"), newline=""))
     return [
         {c.name: read[c.kind](row[c.name].removeprefix("'")) if row[c.name] else None for c in columns} for row in rows

@@ -25,6 +25,20 @@ class Abstention:
     unanswerable: int
     both: int
 
+    @property
+    def words(self) -> str:
+        """How many answers were refused, and how rightly where the documents leave a question unanswered.
+
+        >>> Abstention(0.2, 0.5, 5, 2, 1).words, Abstention(0.0, None, 2, 0, 0).words
+        ('5 abstained, 1 of 2 unanswerable among them: precision 0.20, recall 0.50', '2 abstained')
+        """
+        words = f"{self.refused:,} abstained"
+        if self.recall is None:
+            return words
+        precision = "" if self.precision is None else f"precision {self.precision:.2f}, "
+        among = f"{self.both:,} of {self.unanswerable:,} unanswerable among them"
+        return f"{words}, {among}: {precision}recall {self.recall:.2f}"
+
 
 def abstention(questions: Iterable[Question], answers: Iterable[Recording]) -> Abstention:
     """Measure refusals over the questions that have an answer; failed answers are left out."""

@@ -43,7 +43,6 @@ from ragviz.stats.differences import (
     Needed,
     benjamini_hochberg,
     corrected,
-    detectable,
     holm,
     needed,
     paired_differences,
@@ -61,10 +60,10 @@ class Delta:
     In the primary metric `p_adjusted` is Holm's over the runs, in all others Benjamini and Hochberg's over runs and
     metrics; metrics whose differences are the same but for a factor (recall@k and precision@k with one gold chunk) are
     one test. `p_equivalent` is that of equivalence within ± `margin`, adjusted in the same way; None when the spread is
-    unknown. `detectable` is the true difference that these questions and documents show with 80 % power, `needed` how
-    many more would probably settle it; both are None when unknown. `missing` describes scores that one side lacks.
-    Deltas with the same number `test` are one test. Where both runs' own k is that of the comparison, recall@own and
-    recall@k are one quantity: it is decided once, as the primary one, and `primary` is true of both.
+    unknown. `needed` is how many more questions and documents would probably settle it, None when unknown. `missing`
+    describes scores that one side lacks. Deltas with the same number `test` are one test. Where both runs' own k is
+    that of the comparison, recall@own and recall@k are one quantity: it is decided once, as the primary one, and
+    `primary` is true of both.
     """
 
     run: str
@@ -75,7 +74,6 @@ class Delta:
     p_adjusted: float
     p_equivalent: float | None
     verdict: Verdict
-    detectable: float | None
     needed: Needed | None
     missing: Missing | None = None
 
@@ -276,10 +274,6 @@ def compare(
     names, made_by = [side.name for side in sides], tuple((generators or {}).get(i, "") for i in ids)
     paired = {name: scored.of(name, everyone) for name in [*values, *answers]}
     rule = _rule(primary, minimum_effect, k, values, answers)
-    compared = _rows(paired, scored, names, rule)
-    for name in answers:
-        lacking = [scored.missing(name, run) for run in range(1, len(sides))]
-        compared[name] = _with_missing(compared[name], lacking)
     return Comparison(
         runs=tuple(names),
         k=k,
@@ -294,7 +288,7 @@ def compare(
             *answer_notes(sides),
             *filter(None, [without_model.words(made_by)]),
         ),
-        rows=compared,
+        rows=_rows(paired, scored, names, rule),
         ranks=np.stack([each.ranks[place] for each, place in zip(rankings, rows, strict=True)]),
         scored=scored,
         asked=sides[0].asked if sides[0].config.get("split") and len({side.asked for side in sides}) == 1 else "",
@@ -477,7 +471,6 @@ def _at_own_k(sides: Sequence[RunSide], rows: Sequence[NDArray[np.int64]], metri
 
 
 def _values(rankings: Sequence[Measured], rows: Sequence[NDArray[np.int64]]) -> dict[str, Floats]:
-    """Return the values of every metric that all runs have, (runs, n), by label."""
     names = [name for name in rankings[0].values if all(name in each.values for each in rankings)]
     return {
         name: np.stack([each.values[name][place] for each, place in zip(rankings, rows, strict=True)]) for name in names
@@ -507,7 +500,14 @@ def _rows(paired: Mapping[str, Paired], scored: Scores, names: Sequence[str], ru
         for (name, run), difference, number in _differences(pairs)
     }
     deltas = _judged([tests[key] for key in pairs], rule)
-    return {name: MetricRow(name, tuple(means[name, run] for run in runs), tuple(deltas[name])) for name in paired}
+    return {
+        name: MetricRow(
+            name,
+            tuple(means[name, run] for run in runs),
+            tuple(replace(each, missing=scored.missing(name, run)) for run, each in enumerate(deltas[name], start=1)),
+        )
+        for name in paired
+    }
 
 
 def _differences(pairs: Mapping[Key, Paired]) -> list[tuple[Key, Difference, int]]:
@@ -556,29 +556,6 @@ def _quantity(test: Tested) -> tuple[str, str, int, float | None]:
     return test.label.partition("@")[0], test.run, test.number, test.difference.mean
 
 
-def with_rule(comparison: Comparison, primary: str = "", minimum_effect: float | None = None) -> Comparison:
-    """Return the same comparison decided by another rule, its parts as `compare` takes them: nothing is measured again.
-
-    Raises:
-        UsageError: `minimum_effect` is no share.
-        NotFoundError: `primary` is not measured in all runs.
-
-    """
-    values = {name: comparison.paired(name).values for name in comparison.metrics}
-    rule = _rule(primary, minimum_effect, comparison.k, values, list(comparison.answers))
-    tests = [
-        Tested(name, delta.run, delta.difference, delta.test)
-        for name, row in comparison.rows.items()
-        for delta in row.deltas
-    ]
-    deltas = _judged(tests, rule)
-    rows = {
-        name: _with_missing(replace(row, deltas=tuple(deltas[name])), [delta.missing for delta in row.deltas])
-        for name, row in comparison.rows.items()
-    }
-    return replace(comparison, rule=rule, rows=rows)
-
-
 def adjusted(tests: Sequence[Tested], rule: Rule, method: Literal["holm", "fdr_bh"]) -> list[Delta]:
     """Return the deltas of a family of tests, their p-values adjusted for the number of different tests."""
     correct = holm if method == "holm" else benjamini_hochberg
@@ -603,16 +580,10 @@ def adjusted(tests: Sequence[Tested], rule: Rule, method: Literal["holm", "fdr_b
                 p_adjusted=p,
                 p_equivalent=p_equivalent,
                 verdict=verdict_of(test.label, difference, p, p_equivalent),
-                detectable=detectable(difference),
                 needed=needed(difference, margin, tests=len(raw)),
             )
         )
     return deltas
-
-
-def _with_missing(row: MetricRow, lacking: Sequence[Missing | None]) -> MetricRow:
-    deltas = [replace(delta, missing=described) for delta, described in zip(row.deltas, lacking, strict=True)]
-    return replace(row, deltas=tuple(deltas))
 
 
 def _directed(label: str, difference: Difference) -> Difference:

@@ -44,17 +44,11 @@ class Cause:
 REPLAY = "See which changes would rescue them."
 """The next step of what is lost before an answer: replays tell it."""
 CAUSES: dict[str, Cause] = {
-    "not_indexed": Cause(
-        "Not in the index",
-        "The index was behind its documents when the run was made: it does not hold the document of the evidence, "
-        "which was added or replaced after the index was built.",
-        "Update the index (page Index, or `ragviz index build`), and make the run again.",
-    ),
     "not_parsed": Cause(
-        "Not in the parsed text",
-        "The evidence of the question is in no chunk of the index: its document is not there, or was replaced by one "
-        "in which the evidence was not found again.",
-        "See on the documents page how the file was read, update the index, or repair the question's evidence.",
+        "Not in the index",
+        "The evidence of the question is in no chunk of the index: its document was added or replaced after the index "
+        "was built, or the evidence was not found in it.",
+        "Update the index and make the run again; else see on the documents page how the file was read.",
     ),
     "not_retrieved": Cause(
         "Not in top N",
@@ -79,8 +73,9 @@ CAUSES: dict[str, Cause] = {
     ),
     "not_answered": Cause(
         "Abstained",
-        "The evidence was in the context, and no answer came: an abstention, an empty answer, or a call that failed.",
-        "Look at the question: a better model may see the evidence, a smaller k leaves less to look through.",
+        "No answer came: an abstention, an empty answer, or a call that failed.",
+        "Look at what was handed over: where it holds the answer, a better model may see it, and a smaller k leaves "
+        "less to look through.",
     ),
     "unused": Cause(
         "Retrieved, not used",
@@ -94,8 +89,7 @@ CAUSES: dict[str, Cause] = {
     ),
     "wrong": Cause(
         "Incorrect answer",
-        "The evidence was handed over and the answer is not right; or the documents do not hold the answer, and one "
-        "was given all the same; or only the reference is known, and the answer is not right.",
+        "The answer is not right, or the documents do not hold it and one was given all the same.",
         "Compare the answer with the evidence; a model as judge would check each of its claims.",
     ),
     "not_judged": Cause(
@@ -111,51 +105,22 @@ CAUSES: dict[str, Cause] = {
         "Nothing to do.",
     ),
 }
-"""What happened to a question, in the order in which it is decided: is there a chunk of every passage (the documents of
-all in the index, and the passages in their text), in the ranking,
+"""What happened to a question, in the order in which it is decided: is there a chunk of every passage, in the ranking,
 among the first k, whole, in the context, used, used rightly? The first three are the outcomes of the ranking
 (`analysis/outcomes.py`): the causes of the questions not found at k, but for those answered right all the same.
 "unused" and "unsupported" are told of systems that one cannot look into.
 """
 
 _RETRIEVAL = "Compare with a run that hands over what was retrieved: the difference is the gain from retrieval."
-CLOSED_BOOK: dict[str, Cause] = {
-    "not_answered": Cause(
-        "Abstained",
-        "Nothing was handed over (closed book), and no answer came: the model does not know it by itself, or the call "
-        "failed.",
-        _RETRIEVAL,
-    ),
-    "wrong": Cause(
-        "Incorrect answer",
-        "Nothing was handed over (closed book), and the answer is not right; or the documents do not hold the answer, "
-        "and one was given all the same.",
-        _RETRIEVAL,
-    ),
-    "fine": Cause("Correct", "The answer is right, or abstaining was.", "Nothing to do."),
-}
-"""The causes of a run without a context that differ."""
-OPAQUE: dict[str, Cause] = {
-    "not_retrieved": Cause(
-        "Not retrieved",
-        "The answer lacks a claim of the reference that no context supports, as the judge says; or no word of the "
-        "reference is in the contexts.",
-        "Look at retrieval: what is searched for, how the documents are cut, how many contexts are read.",
-    ),
-    "not_answered": Cause(
-        "Not answered",
-        "No answer came: an abstention, an empty answer, or a call that failed.",
-        "Look at the contexts: where they hold the answer, the prompt or the model is to blame.",
-    ),
-    "wrong": Cause(
-        "Incorrect answer",
-        "The answer is not right. Whether its contexts hold what it lacks is not known: evidence or a judge tells.",
-        "Have a model judge the contexts and the answer.",
-    ),
-    "not_judged": Cause("Cannot be told", "Nothing tells whether the answer is right.", ""),
-    "fine": Cause("Correct", "The answer is right, or abstaining was.", "Nothing to do."),
-}
-"""The causes of a system that one cannot look into that differ."""
+"""The next step where nothing was handed over."""
+OPAQUE_TITLES = {"not_answered": "Not answered", "not_judged": "Cannot be told"}
+NOT_READ = Cause(
+    "Not retrieved",
+    "The answer lacks a claim of the reference that no context supports, as the judge says; or no word of the "
+    "reference is in the contexts.",
+    "Look at retrieval: what is searched for, how the documents are cut, how many contexts are read.",
+)
+"""What "not_retrieved" means in a system that one cannot look into."""
 _BY_EVIDENCE = {
     "not_retrieved": "A passage that the question needs is in none of the contexts.",
     "unused": "The contexts hold the evidence, and the answer is not right.",
@@ -170,34 +135,16 @@ def would_tell(*, reference: bool, judged: bool) -> str:
 FOUND = Cause(
     "Found at k, not split",
     "A chunk of every passage that the question needs is among the first k, and none of them is split.",
-    "Nothing to do for the retriever; make a run that answers to see what comes of it.",
+    "Nothing to do for the retriever; make a run with answers at this k to see what comes of it.",
 )
 """What is said of a "fine" question where nothing was answered, or not from these k chunks."""
-_OTHER_K = "Nothing to do for the retriever; make a run with answers at {k} to see what comes of it."
 CLAIMS = "Look at the claims of the answer: what it says beyond the context, and what it leaves out."
 """The next step of an incorrect answer whose claims were judged."""
-
-OF_KIND: Mapping[tuple[str, str], tuple[str, str]] = {
-    ("unanswerable", "wrong"): (
-        "The documents do not hold the answer, and one was given all the same.",
-        "Abstaining would have been right: try an answerer, or a model, that abstains more readily.",
-    ),
-    ("unanswerable", "not_answered"): (
-        "The documents do not hold the answer; the one given is empty, or its call failed.",
-        "Repeat the call: judge again what failed.",
-    ),
-    ("reference", "wrong"): (
-        "The answer is not right. Only the reference is known, so whether the evidence was handed over is not.",
-        "Compare the answer with the reference, and find its evidence on the questions page.",
-    ),
-    ("reference", "not_answered"): (
-        "No answer came: an abstention, an empty answer, or a call that failed. Only the reference is known, so "
-        "whether the evidence was handed over is not.",
-        "Find its evidence on the questions page.",
-    ),
-}
-"""Kind of a question without evidence, cause → what happened and what to do."""
-_WITH_EVIDENCE = "The evidence was handed over and the answer is not right."
+UNANSWERABLE = (
+    "The documents do not hold the answer, and one was given all the same.",
+    "Abstaining would have been right: try an answerer, or a model, that abstains more readily.",
+)
+"""What happened to an unanswerable question that was answered, and what to do."""
 
 
 def about(
@@ -207,32 +154,31 @@ def about(
     k: int = 0,
     depth: int = 0,
     answered: bool = True,
-    elsewhere: bool = False,
     claims: bool = False,
     of: str = "",
     held: bool | None = None,
 ) -> Cause:
     """Return what a cause, or "" for none, means in a run whose recordings know this.
 
-    The title names `k` and `depth` where they are given. `answered` is whether the causes tell of answers, `elsewhere`
-    whether the run has answers that were made at another k. `claims` is whether claims of the answer were judged, `of`
-    the kind of the question, "" for several questions, and `held` whether its contexts hold the answer (see `Ruling`).
+    The title names `k` and `depth` where they are given. `answered` is whether the causes tell of answers, `claims`
+    whether claims of the answer were judged, `of` the kind of the question, "" for several questions, and `held`
+    whether its contexts hold the answer (see `Ruling`).
     """
     if not cause:
         return REFERENCE_ONLY
+    meaning = CAUSES[cause]
+    if cause == "wrong" and of == "unanswerable":
+        return Cause(meaning.title, *UNANSWERABLE)
+    if cause == "wrong" and claims and not knows.closed_book:
+        meaning = replace(meaning, next_step=CLAIMS)
     if knows.opaque:
-        return _of_opaque(cause, knows, claims=claims, of=of, held=held)
+        return _of_opaque(cause, meaning, knows, claims=claims, of=of, held=held)
     if cause == "fine" and not answered:
-        found = replace(FOUND, title=f"{outcomes.title('found', k, depth)}, not split" if k else FOUND.title)
-        return replace(found, next_step=_OTHER_K.format(k=f"k = {k}" if k else "this k")) if elsewhere else found
-    meaning = (CLOSED_BOOK if knows.closed_book else CAUSES).get(cause, CAUSES[cause])
+        return replace(FOUND, title=f"{outcomes.title('found', k, depth)}, not split") if k else FOUND
     if outcome := {"not_retrieved": "missed" if depth else "", "below_k": "below k" if k else ""}.get(cause):
         return replace(meaning, title=outcomes.title(outcome, k, depth))
-    if (of, cause) in OF_KIND and (of == "unanswerable" or not knows.closed_book):
-        return Cause(meaning.title, *OF_KIND[of, cause])
-    if cause == "wrong" and not knows.closed_book:
-        meaning = replace(meaning, next_step=CLAIMS) if claims else meaning
-        meaning = replace(meaning, explanation=_WITH_EVIDENCE) if of else meaning
+    if knows.closed_book and cause in ("not_answered", "wrong"):
+        return replace(meaning, next_step=_RETRIEVAL)
     return meaning
 
 
@@ -242,11 +188,9 @@ def in_common(several: Sequence[Knows]) -> Knows:
     return opaque[0] if opaque else several[0] if len(set(several)) == 1 else RETRIEVED
 
 
-def _of_opaque(cause: str, knows: Knows, *, claims: bool, of: str, held: bool | None) -> Cause:
-    """Return what a cause means in a run of a system that one cannot look into."""
-    meaning = OPAQUE.get(cause, CAUSES[cause])
-    if (of, cause) in OF_KIND and of == "unanswerable":
-        return Cause(meaning.title, *OF_KIND[of, cause])
+def _of_opaque(cause: str, meaning: Cause, knows: Knows, *, claims: bool, of: str, held: bool | None) -> Cause:
+    meaning = NOT_READ if cause == "not_retrieved" else meaning
+    meaning = replace(meaning, title=OPAQUE_TITLES.get(cause, meaning.title))
     if cause in _BY_EVIDENCE and knows.ranking and of != "reference":
         verdicts = "" if of else f" Where no evidence is known: {meaning.explanation}"
         return replace(meaning, explanation=_BY_EVIDENCE[cause] + verdicts)
@@ -258,8 +202,9 @@ def _of_opaque(cause: str, knows: Knows, *, claims: bool, of: str, held: bool | 
     if cause == "not_judged":
         needed = would_tell(reference=knows.reference, judged=claims)
         needed = needed if of or not knows.reference else "a judge, or a reference where there is none,"
-        return replace(meaning, next_step=f"It takes {needed} to tell." if needed else "Judge again what failed.")
-    return replace(meaning, next_step=CLAIMS) if cause == "wrong" and claims else meaning
+        told = f"It takes {needed} to tell." if needed else "Judge again what failed."
+        return replace(meaning, explanation="Nothing tells whether the answer is right.", next_step=told)
+    return meaning
 
 
 REFERENCE_ONLY = Cause(
@@ -391,7 +336,6 @@ def cause(
     ruling: Ruling = UNDECIDED,
     *,
     knows: Knows = RETRIEVED,
-    unindexed: Collection[str] = (),
 ) -> str:
     """Return the one cause of a question, a key of `CAUSES`; "" where none can be told.
 
@@ -404,8 +348,7 @@ def cause(
     are told by the judge's verdicts where the evidence has no rank.
 
     `knows` is of the run: gold chunks that were read are what was retrieved; without contexts only the answer counts.
-    A chunk of which only a part fitted was cut. `unindexed` are documents of evidence that the index did not hold when
-    the run was made.
+    A chunk of which only a part fitted was cut.
     """
     if question.kind == "unanswerable":
         if answer is None or answer.status == "refused":
@@ -416,7 +359,7 @@ def cause(
         return ""
     if ruling.right:
         return "fine"
-    stages = [] if knows.closed_book else _stages(question, retrieved, k, answer, knows, unindexed)
+    stages = [] if knows.closed_book else _stages(question, retrieved, k, answer, knows)
     if stages:
         return min(stages, key=list(CAUSES).index)
     if answer is None:
@@ -443,18 +386,14 @@ def _stages(
     k: int,
     answer: Recording | None,
     knows: Knows,
-    unindexed: Collection[str],
 ) -> list[str]:
     """Return the stage at which each group of evidence was lost; groups that reached the answer are left out."""
     ranked = [chunk_id for gold in retrieved.gold for chunk_id in gold] if knows.gold_read else retrieved.ranking.ids
     first = ranked if knows.gold_read else ranked[:k]
     stages = []
     for spans, gold in zip(question.evidence, retrieved.gold, strict=False):
-        if not gold and knows.opaque:
-            stages.append("not_retrieved")
-        elif not gold:
-            is_behind = any(span.document_id in unindexed for span in spans if not span.stale)
-            stages.append("not_indexed" if is_behind else "not_parsed")
+        if not gold:
+            stages.append("not_retrieved" if knows.opaque else "not_parsed")
         elif not set(gold) & set(ranked):
             stages.append("not_retrieved")
         elif not set(gold) & set(first):
@@ -516,27 +455,18 @@ def attribute_failures(
     rulings: Mapping[str, Ruling] | None = None,
     *,
     knows: Knows = RETRIEVED,
-    unindexed: Collection[str] = (),
 ) -> dict[str, str]:
     """Return the cause of every question with a result ("": none, see `cause`), by its id, in the order of `results`.
 
-    `answers` and `rulings` (see `is_right`) are by question id; a missing question was not answered, or not judged;
-    `unindexed` as for `cause`. Results of questions that are not among `questions` are left out.
+    `answers` and `rulings` (see `is_right`) are by question id; a missing question was not answered, or not judged.
+    Results of questions that are not among `questions` are left out.
     """
     by_id = {question.id: question for question in questions}
     causes = {}
     for result in results:
         if question := by_id.get(result.question_id):
-            ruling = (rulings or {}).get(question.id, UNDECIDED)
-            causes[question.id] = cause(
-                question,
-                result,
-                k,
-                (answers or {}).get(question.id),
-                ruling,
-                knows=knows,
-                unindexed=unindexed,
-            )
+            answer, ruling = (answers or {}).get(question.id), (rulings or {}).get(question.id, UNDECIDED)
+            causes[question.id] = cause(question, result, k, answer, ruling, knows=knows)
     return causes
 
 
@@ -590,10 +520,9 @@ def waterfall(
 ) -> list[Step]:
     """Subtract the causes from all questions, in the order of the flow; a cause without questions has its step too.
 
-    But for an index that was behind its documents, for the stages of retrieval in a run without contexts, and for what
-    is told of other systems alone: these are steps only where questions have these causes, and so are all steps of a
-    system that one cannot look into. Questions without a cause ("") are left out. Titles are as
-    `about` gives them.
+    But for the stages of retrieval in a run without contexts, and for what is told of other systems alone: these are
+    steps only where questions have these causes, and so are all steps of a system that one cannot look into. Questions
+    without a cause ("") are left out. Titles are as `about` gives them.
 
     >>> [(step.cause, step.count, step.left) for step in waterfall(["fine", "below_k", "fine"]) if step.count]
     [('questions', 3, 3), ('below_k', 1, 2), ('fine', 2, 2)]
@@ -602,7 +531,7 @@ def waterfall(
     left = counts.total()
     steps = [Step("questions", "Questions", left, left)]
     of_retrieval = list(CAUSES)[: list(CAUSES).index("not_answered")]
-    unseen = [*(of_retrieval if knows.closed_book else ["not_indexed"]), "unused", "unsupported"]
+    unseen = [*(of_retrieval if knows.closed_book else ()), "unused", "unsupported"]
     unseen = list(CAUSES) if knows.opaque else unseen
     for name in (name for name in CAUSES if name not in unseen or counts[name]):
         left -= counts[name] if name != "fine" else 0

@@ -340,7 +340,6 @@ def rows_by_name(names: Iterable[Iterable[str]]) -> dict[str, list[int]]:
 def _by_document(
     summary: Summary, questions: Sequence[Question], documents: Mapping[str, Sequence[str]]
 ) -> list[tuple[str, list[int]]]:
-    """Return the rows of the questions of every document by its name, that with the worst mean of recall first."""
     rows = rows_by_name([documents.get(question.id, ()) for question in questions])
     found = summary.scores.get(label("recall", summary.k), ())
     recall = dict(zip(summary.question_ids, map(float, found), strict=False))

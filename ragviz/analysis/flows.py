@@ -11,8 +11,6 @@ from ragviz.text.counts import agreed, counted
 
 Effect = Literal["rescued", "broken", "moved", "stayed"]
 """Lost before and no longer; lost only now; lost elsewhere; of the same cause in both."""
-GREATEST = 2
-"""Streams of an effect that are named in words, at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +54,9 @@ class Flow:
         """How many questions have a cause in both runs."""
         return sum(stream.count for stream in self.streams)
 
-    def of(self, effect: Effect) -> tuple[Stream, ...]:
-        """Return the streams with an effect, the greatest first."""
-        return tuple(stream for stream in self.streams if stream.effect == effect)
-
     def counted(self, effect: Effect) -> int:
         """Return how many questions have an effect."""
-        return sum(stream.count for stream in self.of(effect))
+        return sum(stream.count for stream in self.streams if stream.effect == effect)
 
     def stream(self, key: str) -> Stream | None:
         """Return the stream with this key, None when no question took it."""
@@ -98,36 +92,15 @@ def flow(before: Mapping[str, str], after: Mapping[str, str]) -> Flow:
     return Flow(tuple(streams), len(asked) - sum(stream.count for stream in streams))
 
 
-def words(of: Flow, titles: Mapping[str, str]) -> str:
-    """Say how many questions moved, and by which streams most of them; `titles` are those of the causes.
+def words(of: Flow) -> str:
+    """Say how many questions moved.
 
-    >>> titles = {"below_k": "Ranked below 3", "fine": "Found at 3"}
-    >>> words(flow({"a": "below_k", "b": "fine", "c": "below_k"}, {"a": "fine", "b": "fine", "c": "below_k"}), titles)
-    'Of 3 questions, 1 is lost no longer (from Ranked below 3); 2 are where they were.'
+    >>> words(flow({"a": "below_k", "b": "fine", "c": "below_k"}, {"a": "fine", "b": "fine", "c": "below_k"}))
+    'Of 3 questions, 1 is lost no longer; 2 stay.'
     """
-    parts = []
-    said: tuple[tuple[Effect, str], ...] = (("rescued", "lost no longer"), ("broken", "lost only now"))
-    for effect, what in said:
-        if n := of.counted(effect):
-            ends = [(s, titles[s.source] if effect == "rescued" else titles[s.target]) for s in of.of(effect)]
-            preposition = "from" if effect == "rescued" else "to"
-            parts.append(
-                f"{n:,} {agreed(n, 'is')} {what} ({_greatest([(s, f'{preposition} {end}') for s, end in ends])})"
-            )
-    if n := of.counted("moved"):
-        ways = [(s, f"from {titles[s.source]} to {titles[s.target]}") for s in of.of("moved")]
-        parts.append(f"{n:,} {agreed(n, 'is')} lost at another stage ({_greatest(ways)})")
-    stayed = of.counted("stayed")
-    questions = counted(of.total, "question")
+    said: dict[Effect, str] = {"rescued": "lost no longer", "broken": "lost only now", "moved": "lost at another stage"}
+    parts = [f"{n:,} {agreed(n, 'is')} {what}" for effect, what in said.items() if (n := of.counted(effect))]
+    stayed, questions = of.counted("stayed"), counted(of.total, "question")
     if not parts:
         return f"None of {questions} moved."
-    rest = f"{stayed:,} {agreed(stayed, 'is')} where {'it was' if stayed == 1 else 'they were'}"
-    return f"Of {questions}, {', '.join(parts)}; {rest}."
-
-
-def _greatest(ways: list[tuple[Stream, str]]) -> str:
-    if len(ways) == 1:
-        return ways[0][1]
-    named = [f"{stream.count:,} {way}" for stream, way in ways[:GREATEST]]
-    left = sum(stream.count for stream, _ in ways[GREATEST:])
-    return ", ".join([*named, *([f"{left:,} in other streams"] if left else [])])
+    return f"Of {questions}, {', '.join(parts)}; {stayed:,} {agreed(stayed, 'stays')}."

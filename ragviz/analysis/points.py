@@ -21,10 +21,9 @@ class Points:
     """m points of n questions: `places`, (m, 2), are the values under the baseline and under the other run.
 
     `counts`, (m,), are the questions of each, `of`, (n,), is the point of each question, `keys` name the points in an
-    address. With `gathered`, a point holds the questions of a cell, and `low` and `high`, (m, 2), are the limits of
-    their values, `places` their means; no point holds both questions that are higher under one run and ones that are
-    not. Without it, all questions of a point have the same values. `higher`, (m,), is 1 where the other run is higher,
-    0 where both are equal, -1 where it is lower.
+    address. `low` and `high`, (m, 2), are the limits of the values at a point: the same, or those of a cell, whose
+    means `places` are. No point holds both questions that are higher under one run and ones that are not. `higher`,
+    (m,), is 1 where the other run is higher, 0 where both are equal, -1 where it is lower.
     """
 
     places: Floats
@@ -34,17 +33,16 @@ class Points:
     high: Floats
     higher: NDArray[np.int64]
     keys: tuple[str, ...]
-    gathered: bool
 
     def members(self, key: str) -> NDArray[np.int64] | None:
         """Return the questions at a point by their places from 0; None when there is no such point."""
         return np.flatnonzero(self.of == self.keys.index(key)) if key in self.keys else None
 
 
-def points_of(values: ArrayLike, *, most: int = MOST, cells: int = CELLS) -> Points:
+def points_of(values: ArrayLike, *, most: int = MOST) -> Points:
     """Gather questions by their values under two runs, (2, n), at the places where at least one of them is.
 
-    Up to `most` distinct pairs are points; more are gathered in `cells` × `cells` squares over the range of the values.
+    Up to `most` distinct pairs are points; more are gathered in `CELLS` × `CELLS` squares over the range of the values.
 
     >>> same = points_of([[0, 0, 1, 0.5], [1, 1, 1, 0]])
     >>> same.keys, same.counts.tolist(), same.of.tolist(), same.higher.tolist()
@@ -55,12 +53,12 @@ def points_of(values: ArrayLike, *, most: int = MOST, cells: int = CELLS) -> Poi
     distinct, of = np.unique(pairs, axis=0, return_inverse=True)
     if len(distinct) <= most:
         keys = tuple(f"{_written(x)},{_written(y)}" for x, y in distinct)
-        return _gathered(pairs, higher, of.ravel(), keys, gathered=False)
-    low, width = pairs.min(), (pairs.max() - pairs.min()) / cells
-    squares = np.minimum((pairs - low) / width, cells - 1).astype(np.int64)
+        return _gathered(pairs, higher, of.ravel(), keys)
+    low, width = pairs.min(), (pairs.max() - pairs.min()) / CELLS
+    squares = np.minimum((pairs - low) / width, CELLS - 1).astype(np.int64)
     labelled, of = np.unique(np.column_stack([squares, higher]), axis=0, return_inverse=True)
     keys = tuple(f"{x}.{y}{'=+-'[sign]}" for x, y, sign in labelled)
-    return _gathered(pairs, higher, of.ravel(), keys, gathered=True)
+    return _gathered(pairs, higher, of.ravel(), keys)
 
 
 def points_of_ranks(ranks: ArrayLike, depth: int) -> Points:
@@ -75,9 +73,7 @@ def points_of_ranks(ranks: ArrayLike, depth: int) -> Points:
     return points_of(np.where(found > 0, found, depth + 1), most=(depth + 1) ** 2)
 
 
-def _gathered(
-    pairs: Floats, higher: NDArray[np.int64], of: NDArray[np.int64], keys: tuple[str, ...], *, gathered: bool
-) -> Points:
+def _gathered(pairs: Floats, higher: NDArray[np.int64], of: NDArray[np.int64], keys: tuple[str, ...]) -> Points:
     count = len(keys)
     counts = np.bincount(of, minlength=count)
     sums = np.column_stack([np.bincount(of, weights=pairs[:, side], minlength=count) for side in (0, 1)])
@@ -86,9 +82,8 @@ def _gathered(
     np.maximum.at(high, of, pairs)
     sign = np.zeros(count, dtype=np.int64)
     sign[of] = higher
-    return Points(sums / np.maximum(counts, 1)[:, None], counts, of, low, high, sign, keys, gathered)
+    return Points(sums / np.maximum(counts, 1)[:, None], counts, of, low, high, sign, keys)
 
 
 def _written(value: float) -> str:
-    """Write a value with as many digits as tell it from all others."""
     return f"{value:.{_DIGITS}f}".rstrip("0").rstrip(".") or "0"

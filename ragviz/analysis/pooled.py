@@ -141,5 +141,4 @@ def _corrected(result: Retrieved, verdicts: Verdicts, k: int) -> tuple[tuple[flo
 
 
 def _first(right: Sequence[bool]) -> float:
-    """Return 1 ÷ the rank of the first true one, 0 without."""
     return next((1 / rank for rank, is_right in enumerate(right, start=1) if is_right), 0.0)

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 from ragviz.analysis.rules import direction
 from ragviz.core.call import Estimate
@@ -16,15 +16,12 @@ from ragviz.stats.clusters import FEW
 from ragviz.stats.differences import ALPHA, Difference
 from ragviz.text.counts import counted
 
-Undecided = Literal["estimate", "pass", "fail"]
-"""How an interval that holds the limit counts: by the estimate alone, as passed, or as failed."""
-UNDECIDED: tuple[Undecided, ...] = get_args(Undecided)
-
 Standing = Literal["met", "undecided", "not met"]
 """What an interval says of a limit: all of it is within, it holds the limit, all of it is beyond."""
 
 _WRITTEN = re.compile(r"\s*([A-Za-z_]\w*)(?:@(\d+))?\s*(>=|<=|>|<)\s*(\S+)\s*")
 _SMALL = 1e-9  # means differ in their last bits
+_PASSES = "It passes, as what is undecided does."
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,14 +122,17 @@ def measured(requirement: Requirement, means: Mapping[str, Estimate], run: str) 
     )
 
 
-def checked(requirement: Requirement, estimate: Estimate, undecided: Undecided = "estimate") -> Outcome:
-    """Check a measured mean: met when its whole 95 % interval is within the limit, not met when all of it is beyond."""
+def checked(requirement: Requirement, estimate: Estimate) -> Outcome:
+    """Check a measured mean: met when its whole 95 % interval is within the limit, not met when all of it is beyond.
+
+    In between the estimate decides.
+    """
     mean, low, high = (number or 0.0 for number in (estimate.mean, estimate.low, estimate.high))
     worst, best = (low, high) if requirement.sign.startswith(">") else (high, low)
     standing: Standing = (
         "met" if _keeps(requirement, worst) else "undecided" if _keeps(requirement, best) else "not met"
     )
-    passed = _passed(standing, _keeps(requirement, mean), undecided)
+    passed = _keeps(requirement, mean)
     message = (
         f"{title_of(requirement.metric)} is {mean:.3f} [{low:.3f}, {high:.3f}], "
         f"n = {estimate.n:,}{_clustered(estimate)}; required: {requirement.sign} {requirement.limit:g}. "
@@ -140,33 +140,32 @@ def checked(requirement: Requirement, estimate: Estimate, undecided: Undecided =
     message += {
         "met": "Met: so is the whole interval.",
         "not met": "Not met: nor is any of the interval.",
-        "undecided": f"Undecided: the interval is on both sides of it. {_counted(passed, undecided)}",
+        "undecided": f"Undecided: the interval is on both sides of it. It {'passes' if passed else 'fails'}, by the "
+        "estimate.",
     }[standing]
     return Outcome(
         requirement.words, standing, passed, message, requirement.metric, mean, low, high, estimate.n, requirement.limit
     )
 
 
-def no_worse(
-    metric: str, difference: Difference, baseline: str, share: float, undecided: Undecided = "pass"
-) -> Outcome:
+def no_worse(metric: str, difference: Difference, baseline: str, share: float) -> Outcome:
     """Check that a run is not worse than its baseline by more than `share` of the metric's range.
 
     Met when the whole 95 % interval of the paired difference is above that loss (non-inferiority), not met when all of
-    it is below. An interval of no width counts only where every question is equal, or the test agrees.
+    it is below; what is undecided passes. An interval of no width counts only where every question is equal, or the
+    test agrees.
     """
     margin, sign = margin_of(metric, share), direction(metric)
     name, limit = f"{metric} no worse than {baseline} by more than {margin:g}", -margin * sign
-    d, passed = difference, undecided == "pass"
+    d = difference
     if d.mean is None or d.low is None or d.high is None:
-        told = f"{title_of(metric)}: no question has a score in both runs. {_counted(passed, undecided)}"
-        return Outcome(name, "undecided", passed, told, metric, limit=limit)
+        told = f"{title_of(metric)}: no question has a score in both runs. {_PASSES}"
+        return Outcome(name, "undecided", True, told, metric, limit=limit)
     worst, best = sorted((sign * d.low, sign * d.high))
     shaky = d.error <= 0 and d.ties < d.n and (d.p_value or 0.0) > ALPHA
     standing: Standing = "undecided"
     if not shaky:
         standing = "met" if worst >= -margin - _SMALL else "not met" if best < -margin - _SMALL else "undecided"
-    passed = _passed(standing, sign * d.mean >= -margin - _SMALL, undecided)
     message = (
         f"{title_of(metric)} against {baseline}: {d.mean:+.3f} [{d.low:+.3f}, {d.high:+.3f}], n = {d.n:,}"
         f"{_clustered(d)}; allowed: worse by {margin:g}. "
@@ -174,10 +173,9 @@ def no_worse(
     message += {
         "met": "Met: the whole interval is within it.",
         "not met": "Not met: the whole interval is worse.",
-        "undecided": f"Undecided: {'too few questions' if shaky else 'the interval is on both sides of it'}. "
-        f"{_counted(passed, undecided)}",
+        "undecided": f"Undecided: {'too few questions' if shaky else 'the interval is on both sides of it'}. {_PASSES}",
     }[standing]
-    return Outcome(name, standing, passed, message, metric, d.mean, d.low, d.high, d.n, limit)
+    return Outcome(name, standing, standing != "not met", message, metric, d.mean, d.low, d.high, d.n, limit)
 
 
 def margin_of(metric: str, share: float) -> float:
@@ -196,17 +194,6 @@ def margin_of(metric: str, share: float) -> float:
 def _keeps(requirement: Requirement, value: float) -> bool:
     above = value - requirement.limit
     return {">=": above >= -_SMALL, ">": above > _SMALL, "<=": above <= _SMALL, "<": above < -_SMALL}[requirement.sign]
-
-
-def _passed(standing: Standing, by_estimate: bool, undecided: Undecided) -> bool:
-    if standing != "undecided":
-        return standing == "met"
-    return by_estimate if undecided == "estimate" else undecided == "pass"
-
-
-def _counted(passed: bool, undecided: Undecided) -> str:
-    how = "by the estimate" if undecided == "estimate" else "as what is undecided does"
-    return f"It {'passes' if passed else 'fails'}, {how}."
 
 
 def _clustered(of: Estimate | Difference) -> str:

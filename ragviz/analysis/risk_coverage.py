@@ -154,11 +154,11 @@ def point(cases: Cases, threshold: float, *, seed: int = 0) -> Point:
     return Point(threshold, len(rows) / max(n, 1), len(rows), int(wrong.sum()), n, risk)
 
 
-def chosen(cases: Cases, most: float) -> float | None:
-    """Return the lowest threshold whose risk is at most `most`: the most coverage; None where none is so low.
+def chosen(cases: Cases, most: float, *, seed: int = 0) -> Point | None:
+    """Return what the lowest threshold with a risk of at most `most` does: the most coverage; None without one.
 
     It is chosen on these questions: on others the risk will be greater, the more so the fewer they are.
     """
     thresholds, _, risk = steps(cases)
     enough = np.flatnonzero(risk <= most + 1e-12)
-    return float(thresholds[enough[-1]]) if len(enough) else None
+    return point(cases, float(thresholds[enough[-1]]), seed=seed) if len(enough) else None

@@ -7,7 +7,7 @@ it is answered, one of which only the reference is known when its answer is not 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,8 +21,8 @@ from ragviz.core.recording import RETRIEVED, Knows
 from ragviz.text.counts import agreed, counted, enumerated, first
 
 STAGES = {
-    "not_indexed": "an index that is behind its documents", "not_parsed": "parsing", "not_retrieved": "retrieval",
-    "below_k": "ranking", "split": "chunking",
+    "not_parsed": "parsing, or an index behind its documents", "not_retrieved": "retrieval", "below_k": "ranking",
+    "split": "chunking",
     "cut_by_budget": "the context budget", "not_answered": "abstention", "unused": "what was retrieved and not used",
     "unsupported": "unsupported answers", "wrong": "incorrect answers",
 }  # fmt: skip
@@ -44,7 +44,6 @@ _APART = {
 """Kind of a question without evidence, cause → what became of it."""
 
 
-_UNTOLD = "where nothing tells whether the contexts hold the answer"
 NOT_LOST = ("fine", "not_judged")
 PATTERN = 5
 """With fewer questions lost, no stage is blamed: they are to be looked at one by one."""
@@ -101,20 +100,6 @@ class Losses:
         ]
         return f"Without evidence: {', '.join(parts)}." if parts else ""
 
-    def split(self, cause: str) -> str:
-        """Say how many of the questions with a cause have evidence; "" when all or none of them have.
-
-        >>> Losses(Counter(wrong=3), Counter(wrong=1), Counter(wrong=1)).split("wrong")
-        'Of these 5, 3 have evidence, 1 is unanswerable, 1 is reference only.'
-        """
-        of = [self.evidence[cause], self.unanswerable[cause], self.reference[cause]]
-        if not of[0] or not any(of[1:]):
-            return ""
-        words = [f"{of[0]:,} {agreed(of[0], 'has')} evidence"]
-        named = zip(of[1:], ("unanswerable", "reference only"), strict=True)
-        words += [f"{n:,} {agreed(n, 'is')} {name}" for n, name in named if n]
-        return f"Of these {sum(of):,}, {', '.join(words)}."
-
 
 def count(causes: Mapping[str, str], kinds: Mapping[str, str]) -> Losses:
     """Count the causes of questions; both by question id, `kinds` as `Question.kind` says."""
@@ -124,37 +109,6 @@ def count(causes: Mapping[str, str], kinds: Mapping[str, str]) -> Losses:
         if cause:
             apart.get(kinds[question_id], evidence)[cause] += 1
     return Losses(evidence, reference, unanswerable)
-
-
-def abstained_words(abstained: Iterable[tuple[str, str]], knows: Knows = RETRIEVED) -> str:
-    """Say how many questions a run abstained on, and where these were lost.
-
-    `abstained` holds the kind and the cause of each of these questions, `knows` is of the run.
-
-    >>> abstained_words([("unanswerable", "fine"), ("single", "below_k"), ("single", "not_answered")])
-    '3 abstained: 1 rightly (unanswerable), 1 already lost in ranking, 1 with the evidence in the context'
-    >>> abstained_words([("single", "not_answered")], Knows(contexts=False)), abstained_words([])
-    ('1 abstained: 1 without any context', '0 abstained')
-
-    Of a system that one cannot look into, "reference" are those of which nothing tells whether the contexts hold the
-    answer.
-
-    >>> abstained_words([("single", "not_answered"), ("reference", "not_answered")], Knows(opaque=True))
-    '2 abstained: 1 with the answer in the contexts, 1 where nothing tells whether the contexts hold the answer'
-    """
-    counts = Counter(abstained)
-    rightly = sum(n for (kind, _), n in counts.items() if kind == "unanswerable")
-    reference = sum(n for (kind, _), n in counts.items() if kind == "reference")
-    lost = Counter[str]()
-    for (kind, cause), n in counts.items():
-        lost[cause] += n if kind not in ("unanswerable", "reference") else 0
-    where = "without any context" if knows.closed_book else "with the evidence in the context"
-    where = "with the answer in the contexts" if knows.opaque else where
-    parts = [(rightly, "rightly (unanswerable)")]
-    parts += [(lost[c], where if c == "not_answered" else f"already lost in {STAGES[c]}") for c in STAGES]
-    parts += [(reference, _UNTOLD if knows.opaque else "reference only")]
-    said = ", ".join(f"{n:,} {words}" for n, words in parts if n)
-    return f"{counts.total():,} abstained{f': {said}' if said else ''}"
 
 
 FEW = 20
@@ -282,7 +236,6 @@ def _other_answers_words(measured: Measured) -> str:
 
 
 def _loss_words(measured: Measured, config: RunConfig) -> str:
-    """Say which stage loses most, of all questions that are lost."""
     losses = measured.losses
     total, worst = losses.total, losses.greatest
     unjudged = measured.answers is not None and measured.answers.unjudged
@@ -319,8 +272,7 @@ def _advice(cause: str, measured: Measured, config: RunConfig) -> str:
     if not measured.claims and not config.judge and not config.by_rule:
         model = "have a model judge them"
     step = {
-        "not_indexed": "update the index, and make the run again",
-        "not_parsed": "see on the documents page how the files were read, and update the index",
+        "not_parsed": "update the index and make the run again, or see on the documents page how the files were read",
         "split": "try larger chunks, or an overlap",
         "not_answered": f"look at the questions it abstained on; {better} may see the evidence",
         "wrong": f"{look}, or {model}",

@@ -140,7 +140,7 @@ def settings_that_differ(sides: Sequence[RunSide]) -> tuple[Setting, ...]:
     Where a run does not use a choice (the RRF constant without hybrid retrieval), its value is None, and only the runs
     that use it can differ in it.
     """
-    flat = [dict(_flat(side.config)) for side in sides]
+    flat = [dict(flattened(side.config)) for side in sides]
     rows = []
     for key in dict.fromkeys(key for config in flat for key in config):
         uses = [differing.used(key, side.config) for side in sides]
@@ -215,9 +215,10 @@ def answer_notes(sides: Sequence[RunSide]) -> Iterator[str]:
         yield f"The answers were judged by different models ({each}): a difference may come from the judge."
 
 
-def _flat(config: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+def flattened(config: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the values of nested choices by their dotted names."""
     for key, value in config.items():
         if isinstance(value, Mapping):
-            yield from _flat(value, f"{prefix}{key}.")
+            yield from flattened(value, f"{prefix}{key}.")
         else:
             yield f"{prefix}{key}", value

@@ -77,14 +77,10 @@ class Slice:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Slices:
-    """The parts of the questions in one metric, those judged first, in each dimension the greatest first.
-
-    `several` counts questions with evidence in several documents, each of which counts them.
-    """
+    """The parts of the questions in one metric, those judged first, in each dimension the greatest first."""
 
     metric: str
     slices: tuple[Slice, ...]
-    several: int
 
     @property
     def judged(self) -> tuple[Slice, ...]:
@@ -132,15 +128,13 @@ def judged(parts: Sequence[Part], pair: Paired, rule: Rule, metric: str) -> Slic
         replace(each, difference=delta.difference, p_adjusted=delta.p_adjusted, verdict=delta.verdict)
         for each, delta in zip(measured, adjusted(tests, rule, "fdr_bh"), strict=False)
     ]
-    rows = [part.rows for part in parts if part.by == "document"]
-    several = int((np.bincount(np.concatenate(rows)) > 1).sum()) if rows else 0
-    return Slices(metric, (*decided, *measured[len(decided) :]), several)
+    return Slices(metric, (*decided, *measured[len(decided) :]))
 
 
 def multiplicity_words(slices: Slices) -> str:
     """Say how many parts were judged, how many of them would differ by chance, and how many do.
 
-    >>> multiplicity_words(Slices("mrr", (), 0))
+    >>> multiplicity_words(Slices("mrr", ()))
     'No slice is large enough to be judged: it takes 6 questions.'
     """
     count = len(slices.judged)
@@ -157,14 +151,6 @@ def multiplicity_words(slices: Slices) -> str:
         f"{raw:,} {agreed(raw, 'does')}; {apart:,} after the correction for their number "
         f"(Benjamini-Hochberg).{listed if small else ''}"
     )
-
-
-def several_words(slices: Slices) -> str:
-    """Say what becomes of questions with evidence in several documents; "" without any."""
-    if not slices.several:
-        return ""
-    counts = "it counts in each of them" if slices.several == 1 else "each counts in every one of them"
-    return f"{counted(slices.several, 'question', 'has')} evidence in several documents: {counts}."
 
 
 def clusters_words(slices: Slices) -> str:

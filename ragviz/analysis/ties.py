@@ -171,15 +171,5 @@ def standings(runs: Sequence[str], pairs: Sequence[Pair]) -> dict[str, Standing]
     return {run: Standing(1 + behind[run], len(runs) - len(beaten.get(run, ()))) for run in runs}
 
 
-def apart_words(runs: Sequence[str], pairs: Sequence[Pair]) -> str:
-    """Say which of three runs or more are apart; "" for two, of which the verdict says it."""
-    if len(runs) < 3:
-        return ""
-    beaten = beats(runs, pairs)
-    if not beaten:
-        return "No two can be told apart."
-    return "; ".join(f"{run} is better than {enumerated(others)}" for run, others in beaten.items()) + "."
-
-
 def _is_apart(pair: Pair) -> bool:
     return pair.delta.verdict in ("better", "worse")

@@ -152,7 +152,7 @@ def _draw(outcome: findings.Outcome) -> None:
     ]
     columns = ("cell", "state", experiment.rule.primary, "difference", "verdict", "tokens", "dollars", "seconds", "")
     console.table(columns, rows)
-    console.say(*declaring.left_out_words(experiment.left_out), outcome.scope, outcome.separation)
+    console.say(*declaring.left_out_words(experiment.left_out), outcome.scope)
     said, test = outcome.conclusion, outcome.test
     if test is None:
         console.say(said.sentence, said.leaning, *said.notes)

@@ -165,7 +165,7 @@ def index_search(
     workspace = console.open_workspace()
     info = workspace.store.indexes.get(index_name)
     run = run_choices.run_config(info.config, choices)
-    retrievers.check_offered(info, run.retriever)
+    retrievers.check_offered(info.config, run.retriever)
     hits = search.search(workspace, info, query, run.retriever, k, run.reranker, run.rerank_depth)
     records = [
         {"rank": f.hit.rank, "score": f.hit.score, "chunk_id": f.hit.chunk_id, "document": f.document_name}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import Annotated, Any
 
 import typer
@@ -11,7 +10,6 @@ from ragviz.analysis import rescue as rescuing
 from ragviz.cli import console
 from ragviz.cli.options import Json, RunName
 from ragviz.core.configuration import Run
-from ragviz.experiments import grid
 from ragviz.runs import alternatives, replays, rescue_words
 from ragviz.service import run_verbs
 from ragviz.text import counts
@@ -76,22 +74,9 @@ def _draw(columns: replays.Columns, rescued: rescuing.Rescue, failed: dict[str, 
         rows.append((rescue_words.title(columns, replay.key), row.rescues, row.breaks, net, tokens, milliseconds))
     console.table(("change", "rescues", "breaks", "net [95 %]", "tokens read", "reranking, mean ms"), rows)
     console.say(*rescue_words.notes(columns, rescued.k))
-    if values := replays.grid_of(columns, rescued):
-        console.say(f"Sweep the best of each kind, to be confirmed on test: {_sweep(columns.run, values)}")
     not_done: dict[alternatives.Effort, str] = {"search": "Not replayed", "compute": "Not built yet (--build)"}
     for effort, words in not_done.items():
         left = [change for change in columns.missing(effort) if change.key not in failed]
         names = ", ".join(rescue_words.title(columns, change.key) for change in left)
         console.say(f"{words}: {names}." if left else "")
     console.say(*(f"{rescue_words.title(columns, key)} could not be replayed: {why}" for key, why in failed.items()))
-
-
-def _sweep(run: Run, values: dict[str, list[str]]) -> str:
-    """Return the command that sweeps these values of choices, without what is the default."""
-    workspace = console.open_workspace()
-    defaults, corpus = grid.defaults(workspace), workspace.store.corpora.get(run.corpus_id).name
-    parts = ["ragviz", "sweep", corpus, "--questions", run.provenance["questions"], "--name", f"{run.name}-rescued"]
-    for axis, several in values.items():
-        if several != [defaults[axis]]:
-            parts += ["-k" if axis == "k" else f"--{axis.replace('_', '-')}", ",".join(several)]
-    return f"`{shlex.join(parts)}`."

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ragviz.analysis import diagnose, evaluate, outcomes, pooled, requirements, run_verdict
+from ragviz.analysis import diagnose, evaluate, outcomes, pooled, run_verdict
 from ragviz.cli import console
 from ragviz.cli.options import Json, MinimumEffect, Primary, RunName
 from ragviz.core.configuration import Run
@@ -26,7 +26,6 @@ from ragviz.runs import (
     overviews,
     tables,
 )
-from ragviz.text import counts
 
 BAR = 40
 """Characters of the longest bar."""
@@ -114,7 +113,6 @@ def _body(found: Results) -> dict[str, Any]:
         body |= {"usage": asdict(judgement.usage)}
         body |= {"abstention": asdict(judgement.abstention), "failed": len(judgement.failed)}
         body |= judgements.judge_to_json(run)
-        body["coverage"] = judgements.coverage_words(judgement, len(judgement.causes))
         body["look_at_these"] = judgement.doubts
     body["pooled"] = found.pooled
     return body | ({"made_without_model": found.limits} if found.limits else {})
@@ -135,9 +133,6 @@ def _draw(found: Results) -> None:
     elif judgement.paid.calls:
         console.say(judgements.cost_words(judgement))
     console.say(found.limits)
-    if behind := list(found.causes.values()).count("not_indexed"):
-        told, missing = diagnose.CAUSES["not_indexed"], counts.counted(behind, "question")
-        console.warn(f"{told.title}: {missing}. {told.explanation} {told.next_step}")
     if found.pooled is not None:
         _draw_pooled(found.pooled)
     if judgement.statuses:
@@ -206,7 +201,7 @@ def _draw_losses(found: Results) -> None:
     only = ", retrieval only" if judgements.made_at(run, k) else ""
     at = "" if run.knows.opaque else f" at k = {k}{only}"
     console.table(("cause", "questions"), [(step.title, step.count) for step in steps], f"failure attribution{at}")
-    console.say(found.lost.without_evidence, judgements.abstained_words(run, judgement, found.kinds))
+    console.say(found.lost.without_evidence, f"{judgement.abstention.words}.")
     if decided := judgements.decided_words(judgement):
         console.say(f"{decided[0].upper()}{decided[1:]}.")
     console.say(judgements.cost_words(judgement))
@@ -220,14 +215,6 @@ def check(
     ] = [],
     baseline: Annotated[str, typer.Option(metavar="RUN", help="The run that this one must not be worse than.")] = "",
     no_worse_than: Annotated[float | None, typer.Option(help="Loss against it that is allowed; default: 0.02.")] = None,
-    metrics: Annotated[
-        list[str],
-        typer.Option("--metric", metavar="NAME", help="Compared; default: those required."),
-    ] = [],
-    undecided: Annotated[
-        str,
-        typer.Option(help="How a limit within the interval counts: estimate, pass or fail."),
-    ] = "",
     junit_file: Annotated[Path | None, typer.Option("--junit", metavar="FILE", help="Write JUnit XML.")] = None,
     as_json: Json = False,
 ) -> None:
@@ -235,14 +222,13 @@ def check(
 
     Its numbers are reliable when it is finished, no step failed and its judge passed its control items. A requirement
     is met when the whole 95 % interval is within the limit, not met when all of it is beyond, and otherwise undecided:
-    the estimate decides. Against the baseline, the interval of the paired difference, clustered by document, must not
-    be beyond the loss that is allowed: what is undecided passes. --undecided treats both alike.
+    the estimate decides. Against the baseline, the interval of the paired difference of each metric required (else
+    recall), clustered by document, must not be beyond the loss that is allowed: what is undecided passes.
     """
-    console.one_of("way to count what is undecided", undecided, requirements.UNDECIDED)
     workspace = console.open_workspace()
     before = workspace.store.runs.get(baseline) if baseline else None
-    asked: dict[str, Any] = {"no_worse_than": no_worse_than, "metrics": metrics, "undecided": undecided or None}
-    checked = acceptance.check(workspace, workspace.store.runs.get(run_name), require, baseline=before, **asked)
+    run = workspace.store.runs.get(run_name)
+    checked = acceptance.check(workspace, run, require, baseline=before, no_worse_than=no_worse_than)
     if junit_file is not None:
         console.write(junit_file, junit.junit(checked))
     console.show(acceptance.to_json(checked), as_json, lambda: console.say(*acceptance.lines(checked)))
@@ -258,8 +244,7 @@ def export(
         typer.Option(
             "--tables",
             metavar="NAME",
-            help="Also questions, generated_answers, scores, claims, passages, rankings, questeval, calls, means, or "
-            "all; may be repeated.",
+            help="Also scores, claims, rankings, questeval, calls, means, or all; may be repeated.",
         ),
     ] = [],
     file_format: Annotated[str, typer.Option("--format", help="csv, jsonl or parquet; alone: all tables.")] = "",

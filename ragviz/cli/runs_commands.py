@@ -11,7 +11,7 @@ import typer
 
 from ragviz.analysis import diagnose, evaluate, outcomes
 from ragviz.cli import console, options, results_commands
-from ragviz.cli.options import Budget, DryRun, Json, K, Kind, RunName, Style, Type, WithEvidence, Yes
+from ragviz.cli.options import Budget, DryRun, Json, K, Kind, RunName, WithEvidence, Yes
 from ragviz.core.configuration import Run, RunConfig
 from ragviz.core.errors import UsageError
 from ragviz.core.job import Job
@@ -20,7 +20,6 @@ from ragviz.index import indexing
 from ragviz.jobs import queue
 from ragviz.judging import forecast
 from ragviz.models import requests
-from ragviz.questions import question_types
 from ragviz.runs import cases, exports, history, overviews, running
 from ragviz.service import run_verbs, target_verbs
 from ragviz.targets import logged_file, logged_item, targets
@@ -78,8 +77,6 @@ def runs_questions(
     outcome: Annotated[str, typer.Option(help="found, below k, missed, reference only or unanswerable.")] = "",
     cause: Annotated[str, typer.Option(help="Cause of the loss, as in `ragviz results --json`: not_retrieved …")] = "",
     kind: Kind = "",
-    question_type: Type = "",
-    style: Style = "",
     document: WithEvidence = "",
     find: Annotated[str, typer.Option(help="Words in question, reference or answer.")] = "",
     as_json: Json = False,
@@ -94,13 +91,10 @@ def runs_questions(
         ("outcome", outcome, outcomes.OUTCOMES),
         ("cause", cause, diagnose.CAUSES),
         ("kind", kind, evaluate.KINDS),
-        ("type of question", question_type, question_types.TYPES),
-        ("style of question", style, question_types.STYLES),
     ):
         console.one_of(option, value, known)
     run_cases = exports.cases_of(workspace, run, k)
-    of_question = {"kind": kind, "question_type": question_type, "style": style, "document": document}
-    selected = cases.chosen(run_cases, outcome=outcome, cause=cause, find=find, **of_question)
+    selected = cases.chosen(run_cases, outcome=outcome, cause=cause, kind=kind, document=document, find=find)
 
     def draw() -> None:
         columns, of_ranking = ("id", "rank", "outcome", "cause", "document", "question", "answer"), (1, 2, 4)
@@ -371,7 +365,7 @@ def show_forecast(estimate: forecast.Forecast, as_json: bool, not_counted: str =
         console.table(("step", "calls"), list(estimate.calls.items()), counts.counted(estimate.questions, "question"))
         words = requests.paid_words(estimate.to_pay, priced=estimate.cost is not None)
         console.say(f"To pay: {words} ({estimate.cached:,} more calls are already paid)")
-        console.say(not_counted, estimate.pooled_words, estimate.paid_words)
+        console.say(not_counted, estimate.paid_words)
         if estimate.seconds:
             minutes = f"about {estimate.seconds / 60:.1f} minutes" if estimate.seconds >= 6 else "a few seconds"
             console.say(f"{minutes}, estimated from this endpoint's own calls")

@@ -44,10 +44,10 @@ def what_if(
         stored = what_ifs.stored_of(workspace, run, stored.pairs)
     own, judgement = what_ifs.own_choices(run), overviews.overview(workspace, run).judgement
     effects, notes = what_ifs.effects(stored, choices, constant), dict[str, str]()
-    cases, curve, picked = what_ifs.risk_of(workspace, stored, judgement, choices.k), None, None
+    cases, curve, picked = what_ifs.risk_of(stored, judgement, choices.k), None, None
     try:
         curve = what_ifs.curve_of(run, cases)
-        picked = what_ifs.chosen(cases, risk, seed=run.config.seed)
+        picked = risk_coverage.chosen(cases.cases, risk, seed=run.config.seed)
     except UsageError as error:
         notes["risk_coverage"] = str(error)
     fused = run.config.rrf_constant if run.config.retriever == "hybrid" else None
@@ -65,11 +65,9 @@ def what_if(
         console.say(what_ifs.choices_words(stored, choices, constant))
         columns = ("metric", "the run", "what if", "difference [95 %]")
         console.table(columns, [(TITLES[name], *what_ifs.cells(name, each)) for name, each in effects.items()])
-        read = what_ifs.reading_at(stored, constant)
-        told = list(filter(None, [what_ifs.budget_words(stored, read, choices)]))
-        if curve is not None and picked is not None:
-            told += [what_ifs.curve_words(cases, curve), what_ifs.chosen_words(picked, curve)]
-        console.say(*told, *notes.values())
+        if curve is not None:
+            console.say(what_ifs.curve_words(cases, curve), what_ifs.chosen_words(risk, picked, curve))
+        console.say(*notes.values())
 
     console.show(body, as_json, draw)
 

@@ -192,3 +192,17 @@ def fields_of(record: type) -> Mapping[str, Field]:
             if "declared" in each.metadata
         }
     return _READ[record]
+
+
+def checked(record: type, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values given for choices of a configuration.
+
+    Raises:
+        UsageError: there is no such choice; a value has the wrong type, or is out of range.
+
+    """
+    fields = fields_of(record)
+    if unknown := sorted(given.keys() - fields.keys()):
+        known = ", ".join(name for name, field in fields.items() if field.group)
+        raise UsageError(f"{', '.join(unknown)} is no choice: there are {known}.")
+    return {name: fields[name].checked(value) for name, value in given.items()}

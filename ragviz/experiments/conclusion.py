@@ -155,7 +155,6 @@ def conclude(
 
 
 def _bound_words(names: Collection[str]) -> list[str]:
-    """Say which cells answer from the gold chunks, if any."""
     said = "Answered from the evidence, which no retriever knows, and never chosen"
     return [f"{said}: {_listed(sorted(names))}."] if names else []
 
@@ -227,7 +226,6 @@ def amount_words(quantity: Quantity, amount: float) -> str:
 
 
 def _without_result(experiment: Experiment) -> list[str]:
-    """Say which cells have no result."""
     by_reason: dict[str, list[str]] = {}
     for cell in experiment.cells:
         if cell.state == "failed":
@@ -246,12 +244,7 @@ def _nothing_words(experiment: Experiment) -> str:
         return f"Nothing can be compared: the baseline, {base.name}, failed. Try it again."
     if not experiment.finished:
         return "No cell is done yet."
-    if base.state != "done":
-        return f"The baseline, {base.name}, is not done yet."
-    others = [cell for cell in experiment.cells if cell.name != base.name]
-    if others and all(cell.state == "failed" for cell in others):
-        return "Nothing can be compared: every cell but the baseline failed. Try them again."
-    return "Only the baseline is done: there is nothing to compare it with yet."
+    return "Nothing can be compared yet: it takes the baseline and another cell."
 
 
 def _default_words(tied: Sequence[str], base: str, means: Mapping[str, float]) -> str:
@@ -264,7 +257,6 @@ def _default_words(tied: Sequence[str], base: str, means: Mapping[str, float]) -
 
 
 def _ship_words(base: str, metric: str, delta: Delta, choice: Choice) -> str:
-    """Say what is shipped and why, with estimate and interval."""
     less = f", and takes less ({ties.TITLES[choice.by]})" if choice.by and delta.verdict != "better" else ""
     return f"Ship {delta.run}: {clause(base, metric, delta)}{less}"
 

@@ -121,12 +121,11 @@ def declare(
 ) -> Experiment:
     """Store an experiment, or return the one of this name that was declared in the same way.
 
-    Until its first result is seen, an experiment is replaced by another declaration under its name. After that its
-    rule, question set and split stay, and cells can only be added.
+    Until its first result is seen, an experiment is replaced by another declaration under its name.
 
     Raises:
-        UsageError: the name is taken by another corpus, or by an experiment with another rule of which a result was
-            seen; there are fewer than two cells, the set has no such side, or a sweep would look at the test side.
+        UsageError: the name is taken by another corpus, or by another experiment of which a result was seen; there are
+            fewer than two cells, the set has no such side, or a sweep would look at the test side.
 
     """
     store = workspace.store
@@ -166,9 +165,7 @@ def declare(
     )
     if _choices(declared) == _choices(earlier) and rule == earlier.rule:
         return earlier
-    if earlier.seen is None:
-        return store.experiments.replace(declared)
-    return _extended(workspace, earlier, declared)
+    return store.experiments.replace(declared)
 
 
 def known_cells(planned: Planned, earlier: Experiment) -> tuple[Cell, ...]:
@@ -180,37 +177,6 @@ def known_cells(planned: Planned, earlier: Experiment) -> tuple[Cell, ...]:
 def _choices(experiment: Experiment) -> list[object]:
     cells = [(cell.name, cell.index.hash(), cell.run.hash()) for cell in experiment.cells]
     return [experiment.questions, experiment.split, cells]
-
-
-def _extended(workspace: Workspace, earlier: Experiment, declared: Experiment) -> Experiment:
-    """Add the new cells of a declaration to an experiment of which a result was seen."""
-    for what, before, now in (
-        ("rule", rule_words(earlier.rule), rule_words(declared.rule)),
-        ("question set", earlier.questions, declared.questions),
-        ("split", earlier.split or "all questions", declared.split or "all questions"),
-    ):
-        if before != now:
-            raise UsageError(
-                f"A result of experiment '{earlier.name}' was seen under another {what}: {before}. It stays; declare "
-                f"another experiment for {now}."
-            )
-    have = {(cell.index.hash(), cell.run.hash()) for cell in earlier.cells}
-    added = [cell for cell in declared.cells if (cell.index.hash(), cell.run.hash()) not in have]
-    if not added:
-        return earlier
-    if earlier.confirmation is not None:
-        raise UsageError(f"Experiment '{earlier.name}' was confirmed on test: declare another one to try more cells.")
-    taken = {cell.name for cell in earlier.cells}
-    return workspace.store.experiments.add_cells(earlier.id, [_renamed(cell, taken) for cell in added])
-
-
-def _renamed(cell: Cell, taken: set[str]) -> Cell:
-    """Return a cell under a name that no other has."""
-    name, number = cell.name, 2
-    while name in taken:
-        name, number = f"{cell.name} ({number})", number + 1
-    taken.add(name)
-    return replace(cell, name=name)
 
 
 def rule_words(rule: ExperimentRule) -> str:

@@ -102,7 +102,6 @@ def estimated(
 
 
 def _total(parts: Iterable[float | None]) -> float | None:
-    """Return the sum of seconds, None where one is not known."""
     known = list(parts)
     return None if None in known else sum(part for part in known if part is not None)
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ragviz.analysis import evaluate, ties
-from ragviz.analysis.compare import Comparison, Delta, pairs, ranking_by
+from ragviz.analysis import evaluate
+from ragviz.analysis.compare import Comparison, Delta
 from ragviz.analysis.ties import Price
 from ragviz.core.call import Estimate
 from ragviz.core.configuration import Run, RunConfig
@@ -19,9 +19,6 @@ from ragviz.experiments.conclusion import Conclusion, conclude
 from ragviz.experiments.declaring import k_of
 from ragviz.runs import comparisons, measurements, overviews
 from ragviz.workspace import Workspace
-
-MOST_PAIRED = 12
-"""Cells of which every pair is tested; more are compared with the baseline only."""
 
 
 def runs_of(workspace: Workspace, experiment: Experiment) -> dict[str, Run]:
@@ -70,7 +67,6 @@ def measured(workspace: Workspace, experiment: Experiment, runs: Mapping[str, Ru
             k_of(rule.primary, experiment.baseline.run.k),
             primary=rule.primary,
             minimum_effect=rule.minimum_effect,
-            whole_experiment=True,
         )
     prices, refusals = comparisons.prices(workspace, runs), refusals_of(workspace, runs)
     said = conclude(experiment, comparison, prices, refusals, test=test)
@@ -176,15 +172,6 @@ class Outcome:
         least = min(range(len(differences)), key=lambda place: differences[place].n)
         return evaluate.cluster_words(self.comparison.pair(self.comparison.rule.primary, least + 1).clusters)
 
-    @property
-    def separation(self) -> str:
-        """Which cells are apart from each other in the primary metric; "" for fewer than three, or `MOST_PAIRED`."""
-        if self.comparison is None or len(self.comparison.runs) > MOST_PAIRED:
-            return ""
-        primary = self.comparison.rule.primary
-        order = [self.comparison.runs[place] for place in ranking_by(self.comparison, primary)]
-        return ties.apart_words(order, pairs(self.comparison, primary))
-
 
 def outcome_of(workspace: Workspace, experiment: Experiment) -> Outcome:
     """Return everything that an experiment says now."""
@@ -267,7 +254,6 @@ def to_json(outcome: Outcome) -> dict[str, Any]:
         "cells": cells,
         "left_out": dict(experiment.left_out),
         "scope": outcome.scope,
-        "apart": outcome.separation,
         "conclusion": asdict(outcome.conclusion),
         "confirmation": confirmation,
         "test": asdict(outcome.test) if outcome.test else None,

@@ -18,7 +18,7 @@ from ragviz.core.errors import InputError, RagvizError, UsageError
 from ragviz.core.experiment import Cell
 from ragviz.core.fields import Field, fields_of
 from ragviz.core.question_set import QuestionSet
-from ragviz.index import chunking
+from ragviz.index import chunking, indexing
 from ragviz.retrieval import rerankers, retrievers
 from ragviz.runs import choices, recorded
 from ragviz.text.markup import shortened
@@ -155,14 +155,13 @@ def _values(workspace: Workspace, pick: Pick) -> dict[str, Any]:
     given = {name: known[name].read(str(value)) for name, value in pick.items() if name != "name"}
     if system := given.get("system"):
         return {name: field.default for name, field in known.items()} | {"system": system}
-    index = choices.index_config(workspace, {n: v for n, v in given.items() if n in fields_of(IndexConfig)})
+    index = indexing.index_config(workspace, {n: v for n, v in given.items() if n in fields_of(IndexConfig)})
     run = choices.run_config(index, {n: v for n, v in given.items() if n in fields_of(RunConfig)})
     values = {**asdict(index), **asdict(run), "backend": given.get("backend", index.backend)}
     return {name: values[name] if field.counts(values) else field.default for name, field in known.items()}
 
 
 def _names(values: Sequence[Mapping[str, Any]], given: Sequence[str]) -> list[str]:
-    """Name cells by the choices in which they differ, or as they were given; equal names get a number."""
     built = [of_cell for of_cell in values if not of_cell["system"]]  # of a running system no other choice counts
     differ = {name: field for name, field in axes().items() if len({str(of_cell[name]) for of_cell in built}) > 1}
     differ = differ or {name: axes()[name] for name in ("chunker", "chunk_size", "retriever")}
@@ -188,20 +187,11 @@ def _cell(workspace: Workspace, name: str, values: Mapping[str, Any], common: Ma
         recorded.system_of(workspace, system)
         return Cell(name, IndexConfig(embedder=""), RunConfig("", retriever="imported", system=system, **common))
     of_index, of_run = ({n: values[n] for n in fields_of(record) if n in values} for record in (IndexConfig, RunConfig))
-    index = choices.index_config(workspace, of_index)
+    index = indexing.index_config(workspace, of_index)
     run = RunConfig(**of_run, **common)
     chunking.check(index)
-    check_searched(index, run)
+    retrievers.check_offered(index, run.retriever)
+    rerankers.check_offered(index, run.reranker)
     workspace.open_index("cell", index)
     choices.check_run(run)
     return Cell(name, index, replace(choices.resolved(workspace, run), index=""))
-
-
-def check_searched(index: IndexConfig, run: RunConfig) -> None:
-    """Raise UsageError where an index of this configuration cannot serve the retriever or the reranker of a run."""
-    if run.retriever not in (names := retrievers.offered(index)):
-        raise UsageError(
-            f"Retriever '{run.retriever}' compares vectors, and an index without an embedder has none: "
-            f"{' or '.join(names)} can search it."
-        )
-    rerankers.check_offered(index, run.reranker)

@@ -137,7 +137,6 @@ def made_run(
 
 
 def _paid(workspace: Workspace, experiment: Experiment, but: str) -> float:
-    """Return the dollars that the runs of an experiment paid, without those of the run called `but`."""
     names = [experiment.run_name(cell.name) for cell in experiment.cells]
     runs = [run for name in names if name != but and (run := workspace.store.runs.find(name)) is not None]
     return sum(workspace.store.payments.of(run.id).dollars for run in runs)

@@ -7,14 +7,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, islice
+from typing import Any
 
 import numpy as np
 
 from ragviz.backends.protocol import Writer
-from ragviz.core.configuration import REMOTE, IndexConfig, IndexInfo
+from ragviz.core.configuration import NO_EMBEDDER, REMOTE, IndexConfig, IndexInfo
 from ragviz.core.digests import new_id
 from ragviz.core.document import Chunk, Corpus, Document, DocumentInfo
 from ragviz.core.errors import Deleted, UsageError
+from ragviz.core.fields import checked
 from ragviz.core.stopping import Progress, silent
 from ragviz.index import chunking, prefixes
 from ragviz.index.damage import content_of, examined
@@ -55,6 +57,30 @@ def cost_words(calls: int, paid: float) -> str:
     '3 calls for embeddings, $0.0104 paid'
     """
     return f"{calls:,} call{'s' * (calls != 1)} for embeddings, {dollars(paid)} paid" if calls else ""
+
+
+def index_config(workspace: Workspace, given: Mapping[str, Any], built: IndexConfig | None = None) -> IndexConfig:
+    """Return the configuration of an index of which `given` is said.
+
+    What is not said is as in an index that is `built`, else the declared default, or the embedder and backend that are
+    configured. Options of the backend stay as long as it does. A backend may have its kind of index behind a colon
+    ("elasticsearch:flat"); the embedder "none" is none.
+
+    Raises:
+        UsageError: there is no such choice; a value has the wrong type, or is out of range.
+
+    """
+    values = checked(IndexConfig, given)
+    default = replace(IndexConfig(), embedder=workspace.settings.embedder, backend=workspace.default_backend)
+    config = built or default
+    if values.get("embedder") == NO_EMBEDDER:
+        values["embedder"] = ""
+    if "backend" in values:
+        values["backend"], _, kind = values["backend"].partition(":")
+        values["options"] = ({"type": kind} if kind else {}) | dict(values.get("options", {}))
+    same = values.get("backend", config.backend) == config.backend
+    values["options"] = {**(config.options if same else {}), **values.get("options", {})}
+    return replace(config, **values)
 
 
 def splitter(config: IndexConfig) -> Callable[[Document], list[Chunk]]:

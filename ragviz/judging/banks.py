@@ -228,7 +228,6 @@ def read_banks(data: bytes) -> ImportedBanks:
 
 
 def _problem(item: Any) -> str:
-    """Return why an item is no bank; "" when it is one."""
     if not isinstance(item, dict):
         return "it is no object with the lists question and answers"
     for name, kind in (("question", str), ("answers", str | None), ("key_info", str)):

@@ -90,13 +90,12 @@ _BY = {"en": ', as "reference" answers it', "zh": "（以“reference”的回�
 class ContextVerdicts:
     """Verdicts of the replies to "context" so far, by 0-based number of the claim and of the passage.
 
-    Of `pooled` passages the verdicts on the reference were there before, read off `replies` (their digests); `asked` is
-    what was asked then, None where it was everything.
+    Where verdicts were there before, `replies` are the digests of those that they were read off; `asked` is what was
+    asked then, None where it was everything.
     """
 
     claims: Mapping[int, tuple[ClaimVerdict, ...]] = field(default_factory=dict)
     useful: Mapping[int, bool] = field(default_factory=dict)
-    pooled: int = 0
     asked: pool.Asked | None = None
     replies: tuple[str, ...] = ()
 
@@ -169,8 +168,7 @@ def _ask(state: State, plan: Plan, ask: Asks) -> ContextVerdicts:
     texts = (state.item.question.query, state.reference)
     whole = frozenset(state.recording.read) - frozenset(state.recording.cut)
     known = pool.known(plan.pool, judge, texts, (answer, reference), state.context, whole)
-    asked, pooled = state.asked or known.wanted(), known.pooled
-    behind, state.pooled = known.behind(), pooled
+    asked, behind = state.asked or known.wanted(), known.behind()
     state.calls += behind
     if asked is not None:
         before = len(state.calls)
@@ -182,7 +180,7 @@ def _ask(state: State, plan: Plan, ask: Asks) -> ContextVerdicts:
     if not behind:
         return ContextVerdicts(known.rows(), known.useful)
     replies = tuple(digest(call.raw) for call in behind)
-    return ContextVerdicts(known.rows(), known.useful, pooled, asked or pool.Asked((), ()), replies)
+    return ContextVerdicts(known.rows(), known.useful, asked or pool.Asked((), ()), replies)
 
 
 def judge_key(plan: Plan) -> str:
@@ -227,7 +225,7 @@ def _enter(evaluated: EvaluatedAnswer, state: State) -> EvaluatedAnswer:
     if verdicts.asked is None:
         return evaluated
     asked: dict[str, Any] = {"claims": list(verdicts.asked.claims), "places": list(verdicts.asked.places)}
-    asked |= {"pooled": verdicts.pooled, "replies": list(verdicts.replies)}
+    asked["replies"] = list(verdicts.replies)
     return replace(evaluated, verdicts={**evaluated.verdicts, "context": asked})
 
 

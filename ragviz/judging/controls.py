@@ -41,7 +41,7 @@ _ELSEWHERE = {
     "en": "What colour are the curtains in the office of the harbour master of Vladivostok?",
     "zh": "符拉迪沃斯托克港务长办公室的窗帘是什么颜色？",
 }
-"""Asked where every question of the run may be about the passage."""
+"""Asked of a passage, which does not answer it."""
 _NUMBER = re.compile(r"(?<![\[A-Za-z0-9_.,:/#-])\d+(?![\]A-Za-z0-9_]|[.,:/-]\d)")
 
 
@@ -62,7 +62,7 @@ class Controls:
     """How a judge did on the control items of a run.
 
     `told` are its verdicts. `edition` is that of its replies, see `Request`; `usage` is what they cost when they were
-    made. `fresh`: all of them were asked when the run was judged, and none was in the cache.
+    made.
     """
 
     judge: str
@@ -71,7 +71,6 @@ class Controls:
     told: tuple[ControlVerdict, ...]
     edition: int = 0
     usage: Usage = field(default_factory=Usage)
-    fresh: bool = True
 
     @property
     def right(self) -> int:
@@ -127,8 +126,7 @@ def from_json(body: Mapping[str, Any]) -> Controls:
     """Read what `to_json` wrote."""
     fields = ControlVerdict.__slots__
     verdicts = tuple(ControlVerdict(**{name: each[name] for name in fields}) for each in body["told"])
-    usage, fresh = Usage(**body["usage"]), body.get("fresh", True)
-    return Controls(body["judge"], body["host"], body["prompts"], verdicts, body["edition"], usage, fresh)
+    return Controls(body["judge"], body["host"], body["prompts"], verdicts, body["edition"], Usage(**body["usage"]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +177,6 @@ def verdicts_of(control: Control, reply: Completion[Any] | ModelError) -> list[C
 
 
 def _other(question: Question, questions: Sequence[Question]) -> Control | None:
-    """Make the reference of the question that shares least with this one its answer; None when all are the same."""
     units = checks.units(question.answer)
     own, lang = _bare(question.answer), _language(question)
     others = [q for q in questions if q.answer.strip() and _language(q) == lang]
@@ -266,7 +263,6 @@ def _with_another_number(claim: str, passage: str) -> str | None:
 
 
 def _from_elsewhere(question: Question, passage: str, questions: Sequence[Question]) -> str | None:
-    """Return the sentence of another question's evidence that shares least with the passage, None without one."""
     passage_units = checks.units(passage)
     others = [q for q in questions if q.evidence and q.id != question.id and _language(q) == _language(question)]
     sentences = [s for q in others[:50] for s in numbered(_evidence(q)).values() if len(checks.units(s)) >= checks.FEW]
@@ -274,11 +270,11 @@ def _from_elsewhere(question: Question, passage: str, questions: Sequence[Questi
     return min(unrelated, key=lambda s: (len(checks.units(s) & passage_units) / len(checks.units(s)), s), default=None)
 
 
-def _unanswerable(question: Question, questions: Sequence[Question]) -> Control:
+def _unanswerable(question: Question, _: Sequence[Question]) -> Control:
     """Ask a question that precedes the passage with its answer, and one that the text does not answer."""
     lang = _language(question)
     passage = f"{question.text} {question.answer}\n{_evidence(question)}"
-    texts = {0: question.text, 1: _unrelated(passage, lang, questions)}
+    texts = {0: question.text, 1: _ELSEWHERE[lang]}
 
     def read(reply: banks.AnswersReply | None, trouble: str) -> list[ControlVerdict]:
         pairs = (("a question answered in the text", "answerable", 0), ("an unanswerable question", "unanswerable", 1))
@@ -288,17 +284,6 @@ def _unanswerable(question: Question, questions: Sequence[Question]) -> Control:
         return _told("unanswerable", question, [(*each[:2], each[2] if reply else trouble) for each in told])
 
     return Control("unanswerable", question, banks.answers_request(passage, texts, lang), read)
-
-
-def _unrelated(passage: str, lang: str, questions: Sequence[Question]) -> str:
-    """Return a question of the run that shares at most a fifth of its words with the passage, else a fixed one."""
-    passage_units = checks.units(passage)
-    candidates = [(q, checks.units(q.text)) for q in questions if prompt_language(q.text) == lang]
-    shares = [
-        (len(passage_units & units) / len(units), q.id, q.text) for q, units in candidates if len(units) >= checks.FEW
-    ]
-    share, _, text = min(shares, default=(1.0, "", ""))
-    return text if share <= 0.2 else _ELSEWHERE[lang]
 
 
 MAKERS: dict[str, Callable[[Question, Sequence[Question]], Control | None]] = {

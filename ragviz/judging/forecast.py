@@ -24,9 +24,6 @@ from ragviz.models.chat import ModelClient
 from ragviz.models.requests import Completion, Request, dollars
 from ragviz.targets import fitting
 
-NEW = -1
-"""An edition (see `Request`) under which no reply is cached."""
-
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
@@ -34,8 +31,7 @@ class Forecast:
 
     Tokens are estimated from characters. `cost` is in dollars, None when a model has no price. `seconds` are learnt
     from the endpoint's own calls, None when it has not answered any. `paid_calls` and `paid` dollars went to an
-    endpoint's embedder for the vectors of the questions, which are cached for the run. Of `judged` chunks that a judge
-    reads, question by question, `pooled` have verdicts from other runs: of them only the answer's claims are asked.
+    endpoint's embedder for the vectors of the questions, which are cached for the run.
     """
 
     questions: int
@@ -47,15 +43,6 @@ class Forecast:
     seconds: float | None = 0.0
     paid_calls: int = 0
     paid: float = 0.0
-    judged: int = 0
-    pooled: int = 0
-
-    @property
-    def pooled_words(self) -> str:
-        """How many of the chunks to judge have been judged for other runs; "" for none."""
-        if not self.pooled:
-            return ""
-        return f"{self.pooled:,} of {self.judged:,} chunks to judge have verdicts from other runs: they cost nothing."
 
     @property
     def paid_words(self) -> str:
@@ -99,7 +86,6 @@ def foresee(
         assert plan.judge is not None
         dry.step, dry.item = "controls", items[0]
         dry(plan.judge, request)
-    judged = pooled = 0
     for item in items:
         state = State.of(item)
         for name, step in STEPS.items():
@@ -107,14 +93,6 @@ def foresee(
                 dry.step, dry.item = name, item
                 with suppress(ModelError):  # a cached reply lacks something: the call that asks again is counted
                     state.results[name] = step.perform(state, plan, dry)
-        judged, pooled = judged + len(state.context) * ("context" in plan.steps), pooled + state.pooled
-    if (
-        controls and dry.cached_by["controls"] == len(controls) and dry.unpaid
-    ):  # then a run asks them again, see `control_items`
-        dry.step, dry.item = "controls", items[0]
-        for request in controls:
-            assert plan.judge is not None
-            dry(plan.judge, replace(request, edition=NEW))
     return Forecast(
         questions=len(items),
         calls=dict(dry.calls),
@@ -123,8 +101,6 @@ def foresee(
         completion_tokens=dry.completion_tokens,
         cost=dry.cost,
         seconds=duration(dry.unpaid, plan.concurrency, probe=probe),
-        judged=judged,
-        pooled=pooled,
     )
 
 
@@ -148,7 +124,6 @@ class _DryRun:
         self.step, self.item = "", planning.Item(Question("", "", "", (), ""), Recording(""))
         self.calls, self.cached, self.prompt_tokens, self.completion_tokens = Counter[str](), 0, 0, 0
         self.cost: float | None = 0.0
-        self.cached_by = Counter[str]()
         self.unpaid: dict[ModelClient, tuple[int, int]] = {}
         self._placeholders: dict[str, Completion[Any]] = {}
 
@@ -159,7 +134,6 @@ class _DryRun:
         self.calls[self.step] += 1
         if client.cached([request])[0]:
             self.cached += 1
-            self.cached_by[self.step] += 1
             return client.ask(request)
         assert request.reply is not None
         reply = PLACEHOLDERS[request.reply](self.item)

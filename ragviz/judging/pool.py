@@ -157,11 +157,6 @@ class Known:
         keys = {*self.answer.behind(self.keys), *self.reference.behind(self.keys)}
         return [replace(self.calls[key], cached=True) for key in sorted(keys) if key in self.calls]
 
-    @property
-    def pooled(self) -> int:
-        """Number of passages on which the reference's verdicts are there."""
-        return len(self.reference.rows)
-
     def wanted(self) -> Asked | None:
         """Return what one call has to ask; None when all is known.
 

@@ -78,7 +78,6 @@ def exchanges(evaluated: EvaluatedAnswer, calls: Sequence[Call], item: Item, pla
 
 
 def _replay(state: State, plan: Plan, name: str, waiting: deque[Call], exchanges: dict[int, Exchange]) -> None:
-    """Do a step with its stored replies, noting what each was asked."""
 
     def ask(client: ModelClient, request: Request[Any]) -> Completion[Any]:
         if not waiting:

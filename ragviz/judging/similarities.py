@@ -258,7 +258,6 @@ class _Text:
 
     @cached_property
     def _words(self) -> list[tuple[int, int]]:
-        """Character ranges of jieba's words of two and more ideographs."""
         ranges, at = [], 0
         for word in words.tokens(self._folded, "zh"):
             start = self._folded.find(word, at)

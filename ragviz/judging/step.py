@@ -61,7 +61,6 @@ class State:
     reasons: dict[str, str] = field(default_factory=dict)  # why a step failed last
     keys: dict[str, str] = field(default_factory=dict)  # `failure_key` of a step's first request
     hopeless: set[str] = field(default_factory=set)  # steps that fail whenever they are repeated
-    pooled: int = 0  # passages on which verdicts were there before
     same_as: str = ""  # an equal answer that was judged before, but for the numbers of its citations
     asked: Asked | None = None  # what "context" asked, where a stored answer is done again
 

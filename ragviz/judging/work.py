@@ -368,7 +368,6 @@ def _finished(states: dict[int, State], plan: Plan, asker: Asker, turn: int) -> 
 
 
 def _remember(state: State, step: str, plan: Plan, why: str) -> None:
-    """Remember, for other runs, that a step failed for good, or with "" that it does not."""
     if plan.failures is not None and step in state.keys:
         plan.failures.put_many({state.keys[step]: why.encode()})
 

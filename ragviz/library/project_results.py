@@ -7,7 +7,7 @@ now.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -45,7 +45,6 @@ with lazy.loading_when_used():
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ragviz.analysis.requirements import Undecided
     from ragviz.experiments.findings import Outcome
     from ragviz.workspace import Workspace
 
@@ -183,8 +182,6 @@ def check(
     *requirements: str,
     baseline: Run | None = None,
     no_worse_than: float | None = None,
-    metrics: Sequence[str] = (),
-    undecided: Undecided | None = None,
 ) -> None:
     """Fail a test with what `ragviz check` prints, unless a run meets its requirements ("recall@3>=0.8").
 
@@ -196,8 +193,8 @@ def check(
     """
     __tracebackhide__ = True
     before = None if baseline is None else baseline._record()
-    asked: dict[str, Any] = {"no_worse_than": no_worse_than, "metrics": metrics, "undecided": undecided}
-    checked = acceptance.check(run.workspace, run._record(), requirements, baseline=before, **asked)
+    workspace, record = run.workspace, run._record()
+    checked = acceptance.check(workspace, record, requirements, baseline=before, no_worse_than=no_worse_than)
     if not checked.passed:
         raise AssertionError("\n".join(acceptance.lines(checked)))
 
@@ -291,9 +288,9 @@ class Run(Shown):
         return self.table("rankings")
 
     def table(self, name: str) -> pd.DataFrame:
-        """One of the tables of `ragviz export --tables`: questions, scores, claims, passages, rankings …
+        """One of the tables of `ragviz export --tables`: scores, claims, rankings, questeval, calls, means.
 
-        Columns as the reference lists them; what is not known or does not apply is missing, a list is a list.
+        Columns as the reference lists them; what is not known or does not apply is missing.
 
         Raises:
             UsageError: there is no such table.
@@ -411,9 +408,7 @@ class Experiment(Shown):
         return self.cells()[["state", "mean", "difference", "verdict", "tokens"]]
 
 
-_DTYPES = {"text": "str", "integer": "Int64", "number": "Float64", "yes/no": "boolean"} | dict.fromkeys(
-    ("texts", "integers"), "object"
-)
+_DTYPES = {"text": "str", "integer": "Int64", "number": "Float64", "yes/no": "boolean"}
 """Kind of a column of `tables.TABLES` → its type in pandas."""
 
 _AGAINST = (

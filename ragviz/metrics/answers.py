@@ -179,7 +179,7 @@ def _context_precision(evaluated: EvaluatedAnswer) -> float:
 
 def _context_precision_plain(evaluated: EvaluatedAnswer) -> float:
     useful = _required(evaluated.matrix.useful, "the passages were not judged")
-    return _required(grounding.useful_share(useful), "there are no passages")
+    return _required(grounding.share(useful), "there are no passages")
 
 
 def _relevancy(evaluated: EvaluatedAnswer) -> float:

@@ -252,7 +252,6 @@ class _Sorted:
 
 
 def _sorted(line: _Line, placed: Ints) -> _Sorted:
-    """Sort the chunks of each row, given by their places on the line, (rows, depth)."""
     rows, depth = placed.shape
     bits = max(depth - 1, 1).bit_length()
     keys = np.sort(placed << bits | np.arange(depth), axis=1)

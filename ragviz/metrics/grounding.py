@@ -40,11 +40,6 @@ def context_precision(useful: Sequence[bool]) -> float | None:
     return sum(useful_so_far / rank for useful_so_far, rank in enumerate(ranks, start=1)) / len(ranks) if ranks else 0.0
 
 
-def useful_share(useful: Sequence[bool]) -> float | None:
-    """Useful chunks ÷ chunks."""
-    return share(useful)
-
-
 def factual(
     by_reference: Sequence[ClaimVerdict], by_answer: Sequence[ClaimVerdict]
 ) -> tuple[float | None, float | None, float]:

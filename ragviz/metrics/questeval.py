@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -143,15 +143,6 @@ def _rows(
     ]
 
 
-def rows_of_run(
-    evaluated: Iterable[EvaluatedAnswer],
-    documents: Mapping[str, Sequence[str]],
-    variants: Collection[str] = VARIANTS,
-) -> list[Row]:
-    """Return the rows of all evaluated answers, in their order; `documents` are names by question id."""
-    return [row for each in evaluated for row in rows(each, documents.get(each.question.id, ()), variants)]
-
-
 def crud(reference: Sequence[str | None], generated: Sequence[str | None]) -> tuple[float, float]:
     """Precision and recall as CRUD-RAG's public evaluation computes them from the same answers; None is 无法推断.
 
@@ -173,7 +164,6 @@ def crud(reference: Sequence[str | None], generated: Sequence[str | None]) -> tu
 
 
 def _cut(text: str) -> list[str]:
-    """Cut a text into jieba's tokens, blanks and punctuation included."""
     words.tokens("", "zh")  # loads jieba without its log lines
 
     import jieba

@@ -214,7 +214,6 @@ def _gold_chunks(row: Ints, chunk: Ints, names: Sequence[str], n: int) -> Ints:
 
 
 def _grades(rows: Sequence[Retrieved]) -> Iterator[float]:
-    """Yield the grade of every gold chunk of every group."""
     for result in rows:
         for group in result.gold:
             yield from map(result.grades.get, group, repeat(1.0))
@@ -327,7 +326,6 @@ def ranked(results: Sequence[Retrieved], depth: int) -> list[Retrieved]:
 
 
 def _ks(depth: int) -> Ints:
-    """1 … depth."""
     return np.arange(1, depth + 1)
 
 

@@ -76,12 +76,3 @@ def scale_of(label: str) -> str:
 def k_read(label: str, own: int, k: int) -> int:
     """Return the k at which a run is measured: its `own` under "recall@own", else the common `k`."""
     return own if label.endswith(f"@{OWN}") else k
-
-
-def title(name: str, k: int) -> str:
-    """Name of a metric of rankings or characters as people read it.
-
-    >>> title("recall", 3), title("mrr", 3)
-    ('Recall@3', 'MRR')
-    """
-    return METRICS[name].title.replace("@k", f"@{k}")

@@ -96,7 +96,6 @@ def _facts(decided: Decided) -> Facts:
 
 
 def _axis(delta: Delta, sign: int) -> Iterator[Axis]:
-    """Yield the difference drawn around 0; nothing where there is no interval."""
     d = delta.difference
     if d.mean is not None and d.low is not None and d.high is not None:
         alt = (

@@ -64,12 +64,11 @@ def _leaderboard(comparison: Comparison) -> Figure:
     plot = leaderboard_plots.leaderboard(rows, joined, x_title=f"{title_of(metric)}{scale_of(metric)}")
     note = "◆ is the baseline. Lines are 95 % intervals; runs in one bracket cannot be separated."
     if len(names) > 2:
-        note += f" {ties.apart_words(list(at), found)} Ranks are those that the pairs do not exclude."
+        note += " Ranks are those that the pairs do not exclude."
     return figure(plot, f"{title_of(metric)} of each run", note)
 
 
 def _flow(workspace: Workspace, pair: Sequence[Run], k: int) -> Iterator[Figure]:
-    """Yield where questions moved between the causes of loss; nothing when no cause is known."""
     moved = moved_questions.streams(pair[0], pair[1], k, comparisons.stored(workspace))
     if moved.flow.total:
         first, second = distinct([run.name for run in pair], SHORT)

@@ -91,7 +91,6 @@ def _as_experiment(runs: Sequence[Run], comparison: Comparison) -> Experiment:
 
 
 def _summary(decided: Decided) -> Points:
-    """Say what the change does, what else moved, what it costs, and how far one can trust this."""
     comparison, delta = decided.comparison, decided.delta
     d, name, base = delta.difference, delta.run, comparison.runs[0]
     points = []
@@ -149,7 +148,7 @@ def _slices(workspace: Workspace, runs: Sequence[Run], comparison: Comparison, c
     names = comparison.runs[0], comparison.runs[candidate]
     head = ("Divided by", "Slice", "n", "Clusters", *names, "Difference", "Verdict", "p (adjusted)")
     caption = f"{title_of(metric)}, {names[1]} minus {names[0]}, with 95 % intervals. Exploratory"
-    notes = [slices.multiplicity_words(found), slices.several_words(found), slices.clusters_words(found)]
+    notes = [slices.multiplicity_words(found), slices.clusters_words(found)]
     return [" ".join(filter(None, notes)), Table(head, rows, caption, numbers=(2, 3, 4, 5, 6, 8))]
 
 

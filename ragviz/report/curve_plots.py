@@ -82,7 +82,6 @@ def _k_ticks(last: int) -> list[int]:
 
 
 def _label_ends(figure: go.Figure, lines: Sequence[Curve]) -> None:
-    """Write each line's name at its right end, moved apart where lines end close together."""
     below = -math.inf
     for y, name in sorted((float(line.mean[-1]), line.name) for line in lines):
         below = max(y, below + 0.075)
@@ -92,7 +91,6 @@ def _label_ends(figure: go.Figure, lines: Sequence[Curve]) -> None:
 
 # The ranks of the evidence
 
-UNEVEN = 50  # the tallest bar, in median bars, from which on a histogram is drawn on a logarithmic scale
 CROWDED = 300  # questions in a bar from which on its label is turned
 SINGLE_RANKS = 20  # ranks with their own bar; deeper ones share bars
 Bins = Sequence[tuple[int, int]]
@@ -161,27 +159,8 @@ def rank_histogram(run: Ranks, *, depth: int, k: int, selected: tuple[int, int] 
         bar.marker.opacity = [1.0 if pair == selected else 0.3 for pair in [*bins, (0, 0)]]
     figure = go.Figure(bar)
     _rank_axes(figure, bins, highest)
-    if is_uneven(bar.y):
-        figure.update_yaxes(
-            type="log",
-            range=[math.log10(0.6), math.log10(highest * 4)],  # it begins below 1, so that one question is seen
-            tickvals=[10**power for power in range(len(str(highest)) + 1)],
-            tickformat=",d",
-            dtick=None,
-            title={"text": "Questions (log scale)"},
-        )
     _mark_cut(figure, bins, k, f"k = {k}: {int(np.sum(run.ranks <= k))} of {run.total}")
     return style.described(figure, run.words(depth, k))
-
-
-def is_uneven(counts: Sequence[int]) -> bool:
-    """Whether bars of these heights can be read on a logarithmic scale only: the tallest dwarfs half of the others.
-
-    >>> is_uneven([30, 9, 4, 1, 0, 12]), is_uneven([3100, 420, 60, 11, 9, 4, 0]), is_uneven([900, 800, 700])
-    (False, True, False)
-    """
-    drawn = sorted(count for count in counts if count)
-    return bool(drawn) and drawn[-1] >= UNEVEN * drawn[len(drawn) // 2]
 
 
 def rank_histograms(runs: Sequence[Ranks], *, depth: int, k: int) -> go.Figure:
@@ -244,7 +223,6 @@ def _rank_axes(figure: go.Figure, bins: Bins, highest: int) -> None:
 
 
 def _mark_cut(figure: go.Figure, bins: Bins, k: int, label: str) -> None:
-    """Draw a dashed line after the bar that holds rank `k`, with a label."""
     cut = next(i for i, (_, high) in enumerate(bins) if high >= k)
     at = _places(bins)[cut] + (1.0 if bins[cut][1] > bins[cut][0] else 0.5)
     figure.add_vline(x=at, line=CUT)

@@ -63,7 +63,6 @@ def recall_by_tokens(lines: Sequence[Reading], *, k: int) -> go.Figure:
 
 
 def _add_legend(figure: go.Figure, count: int) -> None:
-    """Add a legend above the figure, which grows with its rows."""
     figure.update_layout(style.legend_above())
     figure.update_layout(height=figure.layout.height + 20 * max(0, -(-count // 2) - 2))
 

@@ -51,7 +51,6 @@ def _declared(experiment: Experiment) -> str:
 
 
 def _cells(outcome: Outcome) -> list[Part]:
-    """Return a table of all cells in their order, with their state, and of what was left out and why."""
     rows = []
     for name, row in outcome.lines:
         mean = " ".join(mean_cells(row.estimate)[:2]) if row.estimate else ""

@@ -73,13 +73,6 @@ class Text(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class Heading(Record):
-    """A heading within a section."""
-
-    words: str
-
-
-@dataclass(frozen=True, slots=True)
 class Points(Record):
     """A list of sentences."""
 

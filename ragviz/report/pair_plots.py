@@ -87,7 +87,6 @@ def rank_scatter(points: Points, names: tuple[str, str], *, depth: int, selected
 def _on_axes(
     figure: go.Figure, titles: Sequence[str], axis: Mapping[str, Any], ends: tuple[float, float], alt: str
 ) -> go.Figure:
-    """Return a scatter with one axis for both runs, and their diagonal."""
     figure.update_layout(**style.layout(titles[0], titles[1], 420))
     figure.update_xaxes(axis)
     figure.update_yaxes(axis)
@@ -191,7 +190,7 @@ def flow(of: Flow, titles: Mapping[str, str], names: tuple[str, str]) -> go.Figu
             x=(_BAR, 1 - _BAR)[side], y=1, yref="paper", yanchor="bottom", yshift=8, xanchor=anchor, showarrow=False,
             text=f"<b>{style.named(name, 26)}</b>",
         )  # fmt: skip
-    return style.described(figure, flows.words(of, titles))
+    return style.described(figure, flows.words(of))
 
 
 def _starts(of: Flow, *, before: bool, gap: float) -> dict[str, float]:
@@ -204,7 +203,6 @@ def _starts(of: Flow, *, before: bool, gap: float) -> dict[str, float]:
 
 
 def _end(of: Flow, stream: Stream, starts: Mapping[str, float], *, before: bool) -> tuple[float, float]:
-    """Return where a stream begins and ends on a side, in questions from the top."""
     order = {cause: place for place, cause in enumerate(of.causes)}
     own, other = (stream.source, stream.target) if before else (stream.target, stream.source)
     above = 0

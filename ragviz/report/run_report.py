@@ -30,13 +30,10 @@ from ragviz.report.page import (
     figure,
     mean_cells,
 )
-from ragviz.runs import exports, judgements, measurements, overviews, replays, rescue_words
+from ragviz.runs import judgements, measurements, overviews, replays, rescue_words
 from ragviz.runs.judgements import Judgement
 from ragviz.targets.targets import TARGETS
 from ragviz.workspace import Workspace
-
-MOST_ROWS = 40
-"""Documents in the table of means, those with most questions; the export has all of them."""
 
 
 def report(workspace: Workspace, run: Run) -> bytes:
@@ -61,7 +58,7 @@ def report(workspace: Workspace, run: Run) -> bytes:
         Section("questions", "Three telling questions", telling.drawn(workspace, [run], told, rule, k)),
         Section("pictures", "Pictures", [*_pictures(run, summary, judgement)]),
         *changes,
-        Section("numbers", "Every mean", _numbers(workspace, run, summary, judgement)),
+        Section("numbers", "Every mean", [_numbers(summary, judgement)]),
         Section("configuration", "Configuration", appendix.parts([run])),
     ]
     lead = f"A run on {corpus.name}, {measurements.asked_words(run)}, made {date(run.created)}."
@@ -147,8 +144,7 @@ def _answered_words(run: Run, judgement: Judgement, questions: Sequence[Question
     unjudged = f", {answers.unjudged:,} are not judged" if answers.unjudged else ""
     words = f"{answers.right:,} of {answers.known:,} answers are right{unjudged}."
     if run.knows.opaque:  # the headline says what is known of its answers
-        kinds = {question.id: question.kind for question in questions}
-        return f"Of {answers.known:,} questions, {judgements.abstained_words(run, judgement, kinds)}."
+        return f"Of {answers.known:,} questions, {of.words}."
     if not of.refused:
         return f"{words} No question was left unanswered."
     return (
@@ -182,27 +178,8 @@ def _changes(columns: replays.Columns, rescued: Rescue) -> list[Part]:
     return [rescue_words.sentence(columns, rescued), Table(head, rows, caption, numbers=(1, 2, 3, 4)), *notes]
 
 
-def _numbers(workspace: Workspace, run: Run, summary: Summary, judgement: Judgement) -> list[Part]:
+def _numbers(summary: Summary, judgement: Judgement) -> Table:
     rows = [(title_of(name), *mean_cells(estimate), "") for name, estimate in summary.metrics.items() if summary.n]
     rows += [(title_of(name), *mean_cells(each.estimate), each.without) for name, each in judgement.metrics.items()]
     head = ("Metric", "Mean", "95 % interval", "n", "Without a score")
-    slices = _slices(workspace, run, summary.k) if summary.n else ()
-    return [Table(head, rows, "Means over questions", numbers=(1, 2, 3)), *slices]
-
-
-def _slices(workspace: Workspace, run: Run, k: int) -> Iterator[Table]:
-    recall = label("recall", k)
-    slices = exports.breakdown_of(workspace, run, k, metrics=(recall,))
-    for by in ("kind", "type", "style", "document"):
-        parts = [part for part in slices if part.by == by]
-        title, more = f"{by} of question", ""
-        if by == "document":
-            title, parts = by, sorted(parts, key=lambda part: -part.questions)
-            more = f" (the {MOST_ROWS} with most questions of {len(parts):,})" if len(parts) > MOST_ROWS else ""
-        rows = [
-            (part.title, f"{part.questions:,}", *mean_cells(part.metrics[recall].estimate))
-            for part in parts[:MOST_ROWS]
-        ]
-        if rows:
-            head = (title.capitalize(), "Questions", title_of(recall), "95 % interval", "n")
-            yield Table(head, rows, f"{title_of(recall)} by {title}{more}", numbers=(1, 2, 3, 4))
+    return Table(head, rows, "Means over questions", numbers=(1, 2, 3))

@@ -150,7 +150,7 @@ def offered(config: IndexConfig) -> list[RetrieverName]:
 def chosen(info: IndexInfo, name: RetrieverName | None) -> RetrieverName:
     """Return `name`, by default the first retriever that the index can serve; UsageError as `check_offered`."""
     retriever = name or offered(info.config)[0]
-    check_offered(info, retriever)
+    check_offered(info.config, retriever)
     return retriever
 
 
@@ -160,14 +160,14 @@ def check_known(name: RetrieverName) -> None:
         raise UsageError(f"There is no retriever '{name}': choose one of {', '.join(RETRIEVERS)}.")
 
 
-def check_offered(info: IndexInfo, name: RetrieverName) -> None:
-    """Raise UsageError for a retriever that does not exist, or that an index cannot serve."""
+def check_offered(config: IndexConfig, name: RetrieverName) -> None:
+    """Raise UsageError for a retriever that does not exist, or that this index cannot serve."""
     if name == "imported":
         return
     check_known(name)
-    if name not in (names := offered(info.config)):
+    if name not in (names := offered(config)):
         raise UsageError(
-            f"Retriever '{name}' compares vectors, and index '{info.name}' was built without an embedder: use "
+            f"Retriever '{name}' compares vectors, and this index is built without an embedder: use "
             f"{' or '.join(names)}, or build an index with an embedder."
         )
 

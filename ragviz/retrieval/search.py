@@ -68,7 +68,7 @@ def retriever(
 
     """
     indexing.check_ready(info)
-    check_offered(info, name)
+    check_offered(info.config, name)
     spec = rerankers.spec_of(reranker)
     embedder = workspace.embedder_of(info.config, spending, progress) if "embedder" in needs(name) else None
     sources = Sources(workspace.index(info), embedder, texts_of(workspace, info.corpus_id), constant)

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ragviz.analysis import requirements
-from ragviz.analysis.requirements import Outcome, Requirement, Undecided
+from ragviz.analysis.requirements import Outcome, Requirement
 from ragviz.analysis.rules import MINIMUM_EFFECT
 from ragviz.core.call import Estimate
 from ragviz.core.configuration import Run
@@ -49,41 +49,37 @@ def check(
     *,
     baseline: Run | None = None,
     no_worse_than: float | None = None,
-    metrics: Sequence[str] = (),
-    undecided: Undecided | None = None,
 ) -> Acceptance:
     """Check a run: first that its numbers are reliable, then each requirement, then each metric against the baseline.
 
-    Requirements are `required` as "recall@3>=0.8". `metrics` are those compared with the baseline (default: those
-    required, else recall@k); `no_worse_than` is the loss that is allowed, a share of a metric's range. `undecided` says
-    how a limit within an interval counts, by default "estimate" for requirements and "pass" for the baseline, where
-    only a shown loss fails.
+    Requirements are `required` as "recall@3>=0.8"; the metrics compared with the baseline are those, else recall@k.
+    `no_worse_than` is the loss that is allowed, a share of a metric's range. Where a limit lies within an interval, the
+    estimate decides of a requirement; against the baseline only a shown loss fails.
 
     Raises:
         UsageError: a requirement cannot be read, or the options contradict each other.
         NotFoundError: a metric does not exist, or is not measured.
 
     """
-    if baseline is None and (no_worse_than is not None or metrics):
+    if baseline is None and no_worse_than is not None:
         raise UsageError("Nothing can be worse without a baseline: name the run with --baseline.")
     if baseline is not None and baseline.id == current.id:
         raise UsageError(f"Run '{current.name}' is compared with itself: name another run as the baseline.")
     k = current.config.k
     read = [requirements.parsed(written, k) for written in required]
-    named = [requirements.labelled(name, k) for name in metrics]
     reliability = judgements.check(workspace, current)
     means = _means(workspace, current, read)
     reliable = reliability.passed
     outcomes = [Outcome("its numbers are reliable", "met" if reliable else "not met", reliable, reliability.sentence)]
     for requirement in read:
         estimate = requirements.measured(requirement, means, current.name)
-        outcomes.append(requirements.checked(requirement, estimate, undecided or "estimate"))
+        outcomes.append(requirements.checked(requirement, estimate))
     chosen = measurements.chosen_words(current)
     notes = [f"{current.name}: {chosen}"] if chosen else []
     if baseline is not None:
-        compared = list(dict.fromkeys(named or [each.metric for each in read] or [label("recall", k)]))
+        compared = list(dict.fromkeys([each.metric for each in read] or [label("recall", k)]))
         share = MINIMUM_EFFECT if no_worse_than is None else no_worse_than
-        against, more = _against(workspace, current, baseline, compared, share, undecided or "pass")
+        against, more = _against(workspace, current, baseline, compared, share)
         outcomes, notes = outcomes + against, notes + more
     return Acceptance(current.name, reliability, tuple(outcomes), tuple(dict.fromkeys(notes)))
 
@@ -118,7 +114,7 @@ def _means(workspace: Workspace, current: Run, required: Sequence[Requirement]) 
 
 
 def _against(
-    workspace: Workspace, current: Run, baseline: Run, metrics: Sequence[str], share: float, undecided: Undecided
+    workspace: Workspace, current: Run, baseline: Run, metrics: Sequence[str], share: float
 ) -> tuple[list[Outcome], list[str]]:
     """Check metrics against the baseline, compared once for every k; return the outcomes and what is to be noted."""
     by_k: dict[int, list[str]] = {}
@@ -132,7 +128,7 @@ def _against(
         for metric in of_k:
             comparison.paired(metric)
             (delta,) = comparison.rows[metric].deltas
-            outcomes[metric] = requirements.no_worse(metric, delta.difference, baseline.name, share, undecided)
+            outcomes[metric] = requirements.no_worse(metric, delta.difference, baseline.name, share)
     return [outcomes[metric] for metric in metrics], notes
 
 

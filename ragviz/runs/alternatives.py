@@ -18,7 +18,7 @@ from ragviz.models.requests import dollars
 from ragviz.retrieval import rerankers, search
 from ragviz.retrieval.retrievers import offered
 from ragviz.runs import measurements
-from ragviz.store.schema import StoredQuestion, corpus_hash, questions_hash
+from ragviz.store.schema import corpus_hash, questions_hash
 from ragviz.text.counts import counted
 from ragviz.workspace import Workspace
 
@@ -116,18 +116,6 @@ class Changes:
         return [each for each in self.changes if not each.runs and each.stored not in held and each.effort in efforts]
 
 
-def asked_by(workspace: Workspace, current: Run, asked: Mapping[str, StoredQuestion]) -> tuple[Question, ...]:
-    """Return the questions of a run with evidence, that as it is now where their set still has them."""
-    question_set = workspace.store.sets.find(current.config.questions)
-    now = workspace.store.questions.decoded(question_set.id, asked) if question_set else {}
-    questions = []
-    for question in [each.question for each in asked.values() if each.question.evidence]:
-        new = now[question.id].question if question.id in now else question
-        is_moved = new is not question and new.query == question.query and new.evidence
-        questions.append(replace(question, evidence=new.evidence) if is_moved else question)
-    return tuple(questions)
-
-
 def check(current: Run, k: int | None = None) -> None:
     """Raise UsageError for a run whose questions cannot be replayed, and for a `k` that is not within its depth."""
     if k is not None and not 1 <= k <= current.config.depth:
@@ -138,11 +126,11 @@ def check(current: Run, k: int | None = None) -> None:
         raise UsageError(f"Run '{current.name}' is not finished: resume it first.")
 
 
-def changes_of(workspace: Workspace, current: Run, asked: tuple[Question, ...] | None = None) -> Changes:
+def changes_of(workspace: Workspace, current: Run) -> Changes:
     """Return what can be tried with the questions of a run: retrievers, rerankers, indexes, chunkings, runs that exist.
 
-    Nothing is searched; its questions are read unless `asked` holds them. Choices that a run was made with, of the same
-    questions and an index in the same state, are that run's.
+    Nothing is searched. Choices that a run was made with, of the same questions and an index in the same state, are
+    that run's.
 
     Raises:
         UsageError: the rankings of the run cannot be measured, or it is not finished.
@@ -150,8 +138,7 @@ def changes_of(workspace: Workspace, current: Run, asked: tuple[Question, ...] |
     """
     check(current)
     config = current.config
-    if asked is None:
-        asked = asked_by(workspace, current, workspace.store.rankings.decoded(current.id))
+    asked = _asked_by(workspace, current)
     scene = _scene(workspace, current, asked)
     own = scene.own
     changes: list[Change] = []
@@ -243,6 +230,19 @@ def foreseen_words(workspace: Workspace, changes: Changes, some: Sequence[Change
     return ", ".join(filter(None, [*words, "price not known" if None in paid else cost]))
 
 
+def _asked_by(workspace: Workspace, current: Run) -> tuple[Question, ...]:
+    """Return the questions of a run with evidence, that as it is now where their set still has them."""
+    asked = workspace.store.rankings.decoded(current.id)
+    question_set = workspace.store.sets.find(current.config.questions)
+    now = workspace.store.questions.decoded(question_set.id, asked) if question_set else {}
+    questions = []
+    for question in [each.question for each in asked.values() if each.question.evidence]:
+        new = now[question.id].question if question.id in now else question
+        is_moved = new is not question and new.query == question.query and new.evidence
+        questions.append(replace(question, evidence=new.evidence) if is_moved else question)
+    return tuple(questions)
+
+
 def _scene(workspace: Workspace, current: Run, asked: Sequence[Question]) -> Scene:
     store = workspace.store
     indexes = tuple(info for info in store.indexes.all(current.corpus_id) if info.build)
@@ -287,7 +287,6 @@ def _change(
 
 
 def _runs(scene: Scene, counted: set[int]) -> list[Change]:
-    """Return the runs that no change tells of, each with those of the same choices."""
     rest: dict[tuple[str, ...], list[Run]] = {}
     for run in scene.same:
         if id(run) not in counted:

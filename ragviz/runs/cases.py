@@ -115,8 +115,6 @@ def chosen(
     outcome: str = "",
     cause: str = "",
     kind: str = "",
-    question_type: str = "",
-    style: str = "",
     document: str = "",
     find: str = "",
 ) -> list[Case]:
@@ -128,8 +126,6 @@ def chosen(
         if outcome in ("", case.outcome)
         and cause in ("", case.cause)
         and kind in ("", case.question.kind)
-        and question_type in ("", case.question.type)
-        and style in ("", case.question.style)
         and (not document or is_among(document, case.documents))
         and any(words in text.casefold() for text in (case.question.text, case.question.answer, case.answer[0]))
     ]

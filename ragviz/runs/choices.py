@@ -1,4 +1,4 @@
-"""The choices of an index and of a run: defaults filled in, and checked."""
+"""The choices of a run: defaults filled in, and checked."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from itertools import islice, zip_longest
 from typing import Any
 
 from ragviz import __version__
-from ragviz.core.configuration import NO_EMBEDDER, REMOTE, IndexConfig, IndexInfo, Run, RunConfig, identity_of
+from ragviz.core.configuration import REMOTE, IndexConfig, IndexInfo, Run, RunConfig, identity_of
 from ragviz.core.digests import digest
 from ragviz.core.errors import UsageError
-from ragviz.core.fields import fields_of
+from ragviz.core.fields import checked, fields_of
 from ragviz.core.garbage import without_collection
 from ragviz.core.question import Question
 from ragviz.core.question_set import QuestionSet
@@ -32,30 +32,6 @@ from ragviz.targets.targets import TARGETS, check_models
 from ragviz.workspace import Workspace
 
 
-def index_config(workspace: Workspace, given: Mapping[str, Any], built: IndexConfig | None = None) -> IndexConfig:
-    """Return the configuration of an index of which `given` is said.
-
-    What is not said is as in an index that is `built`, else the declared default, or the embedder and backend that are
-    configured. Options of the backend stay as long as it does. A backend may have its kind of index behind a colon
-    ("elasticsearch:flat"); the embedder "none" is none.
-
-    Raises:
-        UsageError: there is no such choice; a value has the wrong type, or is out of range.
-
-    """
-    values = checked(IndexConfig, given)
-    default = replace(IndexConfig(), embedder=workspace.settings.embedder, backend=workspace.default_backend)
-    config = built or default
-    if values.get("embedder") == NO_EMBEDDER:
-        values["embedder"] = ""
-    if "backend" in values:
-        values["backend"], _, kind = values["backend"].partition(":")
-        values["options"] = ({"type": kind} if kind else {}) | dict(values.get("options", {}))
-    same = values.get("backend", config.backend) == config.backend
-    values["options"] = {**(config.options if same else {}), **values.get("options", {})}
-    return replace(config, **values)
-
-
 def run_config(index: IndexConfig, given: Mapping[str, Any]) -> RunConfig:
     """Return the configuration of a run on an index like `index` of which `given` is said.
 
@@ -71,20 +47,6 @@ def run_config(index: IndexConfig, given: Mapping[str, Any]) -> RunConfig:
     return RunConfig(**values)
 
 
-def checked(record: type[IndexConfig | RunConfig], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values given for choices of a configuration.
-
-    Raises:
-        UsageError: there is no such choice; a value has the wrong type, or is out of range.
-
-    """
-    fields = fields_of(record)
-    if unknown := sorted(given.keys() - fields.keys()):
-        known = ", ".join(name for name, field in fields.items() if field.group)
-        raise UsageError(f"{', '.join(unknown)} is no choice: there are {known}.")
-    return {name: fields[name].checked(value) for name, value in given.items()}
-
-
 def resolved(workspace: Workspace, config: RunConfig) -> RunConfig:
     """Return `config` with its models and metrics named.
 
@@ -98,7 +60,7 @@ def resolved(workspace: Workspace, config: RunConfig) -> RunConfig:
     """
     check_models(config)
     if (index := workspace.store.indexes.find(config.index)) is not None:
-        retrievers.check_offered(index, config.retriever)
+        retrievers.check_offered(index.config, config.retriever)
         rerankers.check_offered(index.config, config.reranker)
     knows, settings = config.knows, workspace.settings
     chosen = tuple(name for name in config.metrics if name != "none")
@@ -267,9 +229,6 @@ def run_row(
         "ragviz": __version__,
         "n": len(questions),
     }
-    places = {span.document_id for q in questions for span in q.spans if not span.stale}
-    if unindexed := sorted(places.difference(index.documents)):
-        names["unindexed"] = unindexed
     if config.split and (split := question_set.split):
         of = question_set.asked
         names["split"] = {"side": config.split, "of": of, **asdict(split)}
@@ -300,7 +259,6 @@ def judgement_of(config: RunConfig) -> dict[str, str]:
 
 
 def _host(plan: planning.Plan) -> str:
-    """Return the host of the run's models, "" without a model."""
     return next((client.host for client in (plan.answerer, plan.judge) if client is not None), "")
 
 

@@ -32,16 +32,11 @@ class Editions:
 
     @property
     def next(self) -> int:
-        """Edition of the control items to ask."""
-        return self.new if self.bad else self.edition
-
-    @property
-    def new(self) -> int:
-        """An edition that was never used."""
-        return max(self.edition, self.tried) + 1
+        """Edition of the control items to ask: of a judge that failed them, one that was never used."""
+        return max(self.edition, self.tried) + 1 if self.bad else self.edition
 
     def after(self, controls: controls.Controls) -> Editions:
-        """Return the editions after control items that were asked in the edition `next`, or in a `new` one."""
+        """Return the editions after control items that were asked in the edition `next`."""
         if not controls.reliable:
             return Editions(self.edition, max(self.tried, controls.edition), bad=True)
         if self.bad:
@@ -68,27 +63,24 @@ Told = dict[Hashable, controls.Controls]
 
 
 def controlled(
-    workspace: Workspace, current: Run, plan: planning.Plan, told: Told, progress: Progress, *, anew: bool = False
+    workspace: Workspace, current: Run, plan: planning.Plan, told: Told, progress: Progress
 ) -> tuple[controls.Controls | None, int]:
     """Ask the judge of a run its control items; return the outcome, None without items, and the edition to judge by.
 
-    What was `told` is not asked again, and what is asked is added there. With `anew` all is asked, and none of the
-    replies comes from the cache.
+    What was `told` is not asked again, and what is asked is added there.
     """
     items = controls.make(workspace.store.rankings.questions(current.id), plan.steps) if plan.judge is not None else []
     if plan.judge is None or not items:
         return None, editions_of(workspace, plan).edition
     record, asked = editions_of(workspace, plan), (plan.maker, plan.steps, tuple(item.question.id for item in items))
-    if asked in told and not anew:
+    if asked in told:
         return replace(told[asked], usage=Usage()), record.edition
     progress(0, len(items), "control items", "Asking the control items")
-    edition = record.new if anew else record.next
-    replies = _replies([replace(item.request, edition=edition) for item in items], plan)
+    replies = _replies([replace(item.request, edition=record.next) for item in items], plan)
     verdicts = [each for item, reply in zip(items, replies, strict=True) for each in controls.verdicts_of(item, reply)]
     completions = [reply for reply in replies if isinstance(reply, Completion)]
     prompts, usage = dict(steps.VERSIONS), Usage.of(completions)
-    fresh = not any(completion.cached for completion in completions)
-    outcome = controls.Controls(plan.judge.model, plan.judge.host, prompts, tuple(verdicts), edition, usage, fresh)
+    outcome = controls.Controls(plan.judge.model, plan.judge.host, prompts, tuple(verdicts), record.next, usage)
     told[asked], record = outcome, record.after(outcome)
     body = json.dumps(asdict(record)).encode()
     workspace.store.cache("controls").put_many({_editions_key(plan): body})

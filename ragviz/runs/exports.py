@@ -44,16 +44,14 @@ def cases_of(workspace: Workspace, current: Run, k: int | None = None) -> list[c
     )
 
 
-def breakdown_of(
-    workspace: Workspace, current: Run, k: int | None = None, *, metrics: Collection[str] | None = None
-) -> list[evaluate.Slice]:
-    """Return every mean of a run over all parts, ranked at `k` (default: its own); of some `metrics`, or all."""
+def breakdown_of(workspace: Workspace, current: Run, k: int | None = None) -> list[evaluate.Slice]:
+    """Return every mean of a run over all parts, ranked at `k` (default: its own)."""
     questions = workspace.store.rankings.questions(current.id)
     names = workspace.store.documents.names(current.corpus_id)
     documents = {question.id: interchange.documents_of(question, names) for question in questions}
     summary = overviews.summary_at(workspace, current, k)
     answers = overviews.overview(workspace, current).scores
-    divided = evaluate.breakdown(summary, answers, questions, documents, seed=current.config.seed, names=metrics)
+    divided = evaluate.breakdown(summary, answers, questions, documents, seed=current.config.seed)
     return divided.slices()
 
 
@@ -122,7 +120,6 @@ Rows = Sequence[Sequence[Any]]
 
 
 def _csv(columns: Sequence[Column], rows: Rows) -> bytes:
-    """Write CSV: a list is its JSON, None an empty cell, text that would be a formula gets a ' in front."""
     return interchange.csv_of([column.name for column in columns], rows)
 
 
@@ -135,7 +132,7 @@ def _jsonl(columns: Sequence[Column], rows: Rows) -> bytes:
 def _parquet(columns: Sequence[Column], rows: Rows) -> bytes:
     """Write Parquet with a declared type for every column, so that an empty one has it too; descriptions in its schema.
 
-    Types: text string, integer int64, number double, yes/no bool; lists of string and of int64.
+    Types: text string, integer int64, number double, yes/no bool.
     """
     import pyarrow as pa
     from pyarrow import parquet
@@ -145,8 +142,6 @@ def _parquet(columns: Sequence[Column], rows: Rows) -> bytes:
         "integer": pa.int64(),
         "number": pa.float64(),
         "yes/no": pa.bool_(),
-        "texts": pa.list_(pa.string()),
-        "integers": pa.list_(pa.int64()),
     }
     schema = pa.schema(
         [pa.field(c.name, types[c.kind], metadata={"description": c.explanation}) for c in columns],

@@ -98,7 +98,6 @@ def change_point(scores: Floats, clusters: Clusters) -> tuple[int, Difference] |
 
 
 def _columns(run: Run, overview: Overview) -> dict[str, Column]:
-    """Return what is measured of a run by metric; recall at its own k."""
     ids, recall = overview.summary.question_ids, overview.summary.scores.get(label("recall", run.config.k))
     of_rankings = {}
     if recall is not None and len(recall):

@@ -480,7 +480,6 @@ def _recording(item: LoggedItem, question_id: str, contexts: tuple[Context, ...]
 
 
 def _given(matrix: Matrix | None) -> tuple[str, ...]:
-    """Return the steps of which a file holds all verdicts."""
     if matrix is None or matrix.answer_claims is None or matrix.reference_claims is None:
         return ()
     by_chunk = matrix.answer_by_chunk is not None and matrix.reference_by_chunk is not None

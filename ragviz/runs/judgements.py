@@ -32,22 +32,6 @@ from ragviz.text.counts import counted
 from ragviz.workspace import Workspace
 
 
-def coverage_words(judgement: Judgement, total: int) -> str:
-    """Say how many of `total` questions have a score, by the judged metrics (else by all), and which have fewest."""
-    summaries = {
-        n: s for n, s in judgement.metrics.items() if answer_metrics.ANSWER_METRICS[n].judged
-    } or judgement.metrics
-    if not summaries:
-        return ""
-    counts = {name: scored.statuses.get("ok", 0) for name, scored in summaries.items()}
-    low, high = min(counts.values()), max(counts.values())
-    if low == high:
-        return f"{low:,} of {total:,} scored by every measure"
-    fewest = [answer_metrics.ANSWER_METRICS[name].title for name, count in counts.items() if count == low]
-    more = f" and {len(fewest) - 2} more" if len(fewest) > 2 else ""
-    return f"{low:,} to {high:,} of {total:,} scored, fewest by {', '.join(fewest[:2])}{more}"
-
-
 @dataclass(frozen=True, slots=True)
 class Checked:
     """Whether the numbers of a run are reliable, and a sentence on each problem."""
@@ -288,9 +272,7 @@ def judgement_of(
     answers = recordings if knows.answers else {}
     if knows.answers:  # the rest of an interrupted run is not known
         results = [result for result in results if result.question_id in answers]
-    causes = diagnose.attribute_failures(
-        questions, results, config.k, answers, rulings, knows=knows, unindexed=unindexed(current)
-    )
+    causes = diagnose.attribute_failures(questions, results, config.k, answers, rulings, knows=knows)
     # Of a question without known evidence an oracle handed over nothing.
     measured = [q for q in questions if not (knows.gold_read and q.kind == "reference") and not q.open]
     controlled = control_items.controls_of(current)
@@ -364,18 +346,13 @@ def meaning_of(
     With `question`, what it means of this one by the run's `judgement`.
     """
     config, answered, knows = current.config, answered_at(current, k), current.knows
-    elsewhere = knows.answers and not answered
-    of, held = "", None
-    if question is not None:
-        of = question.kind
+    of, held = question.kind if question is not None else "", None
     if question is not None and judgement is not None and knows.opaque:
         recorded = judgement.statuses.get(question.id, "none") != "none"
         knows = replace(knows, reference=bool(question.answer.strip()), answers=recorded)
         held = judgement.rulings.get(question.id, diagnose.UNDECIDED).held
         held = True if held is None and knows.ranking and question.evidence else held
-    return diagnose.about(
-        cause, knows, k=k, depth=config.depth, answered=answered, elsewhere=elsewhere, claims=claims, of=of, held=held
-    )
+    return diagnose.about(cause, knows, k=k, depth=config.depth, answered=answered, claims=claims, of=of, held=held)
 
 
 def attributed_at(current: Run, k: int) -> bool:
@@ -393,12 +370,7 @@ def causes_at(
     """
     if attributed_at(current, k):
         return own
-    return diagnose.attribute_failures(questions, results, k, unindexed=unindexed(current))
-
-
-def unindexed(current: Run) -> Collection[str]:
-    """Return the documents of evidence that a run's index did not hold when it was made, by id."""
-    return frozenset(current.provenance.get("unindexed", ()))
+    return diagnose.attribute_failures(questions, results, k)
 
 
 def lost_steps(current: Run, causes: Mapping[str, str], ranked: Collection[str], k: int) -> list[diagnose.Step]:
@@ -434,25 +406,3 @@ def made_at(current: Run, k: int) -> str:
     if not current.knows.answers or answered_at(current, k):
         return ""
     return f"Answers made at k = {current.config.k}"
-
-
-def abstained_words(current: Run, judgement: Judgement, kinds: Mapping[str, str]) -> str:
-    """Say how many questions the run abstained on, how these fit the causes of loss, and how rightly it abstains.
-
-    `kinds` are those of the questions, by id.
-    """
-    abstained = judgement.abstention
-    ids = [i for i, status in judgement.statuses.items() if status == "refused" and i in judgement.causes]
-    if current.knows.opaque:
-        told = {i for i in ids if judgement.rulings[i].held is not None}
-        told |= {i for i in ids if current.knows.ranking and kinds[i] in ("single", "multi")}
-        kinds = {
-            i: "single" if i in told else kind if kind == "unanswerable" else "reference" for i, kind in kinds.items()
-        }
-    words = run_verdict.abstained_words([(kinds[i], judgement.causes[i]) for i in ids], current.knows)
-    if current.knows.opaque and not abstained.unanswerable:
-        return words
-    rates = [] if abstained.precision is None else [f"precision {abstained.precision:.2f}"]
-    if abstained.recall is not None:
-        rates.append(f"recall {abstained.recall:.2f} ({abstained.both} of {abstained.unanswerable} unanswerable)")
-    return f"{words} · abstention {', '.join(rates)}" if rates else words

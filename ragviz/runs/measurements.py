@@ -174,20 +174,11 @@ def reranking_words(current: Run) -> str:
     return f"the first {config.rerank_depth} chunks reranked{seconds}"
 
 
-def pooled_of(
-    workspace: Workspace,
-    current: Run,
-    k: int | None = None,
-    *,
-    retrieved: Sequence[tuple[Question, Retrieved]] | None = None,
-) -> pooled.Pooled | None:
-    """Return what pooled verdicts tell of a run at `k` (default: its own); None where there are none, or no ranking.
-
-    The run's questions and results are read unless `retrieved` holds them.
-    """
+def pooled_of(workspace: Workspace, current: Run, k: int | None = None) -> pooled.Pooled | None:
+    """Return what pooled verdicts tell of a run at `k` (default: its own); None where there are none, or no ranking."""
     if unranked_words(current):
         return None
-    retrieved = pairs_of(workspace, current) if retrieved is None else retrieved
+    retrieved = pairs_of(workspace, current)
     judge, verdicts = of_questions(workspace, current, [question for question, _ in retrieved])
     if not verdicts:
         return None

@@ -58,7 +58,7 @@ def _of_rankings(run: Run, k: int, depth: int, sources: Sources) -> Mapping[str,
     for result in [retrieved[question.id] for question in asked]:
         ids, scores = result.ranking.ids[:depth], result.ranking.scores[:depth]
         results.append(replace(result, ranking=replace(result.ranking, ids=ids, scores=scores)))
-    return diagnose.attribute_failures(asked, results, k, unindexed=judgements.unindexed(run))
+    return diagnose.attribute_failures(asked, results, k)
 
 
 def streams(first: Run, second: Run, k: int, sources: Sources) -> Streams:
@@ -118,10 +118,10 @@ def to_json(
 
 
 def sentence(moved: Streams) -> str:
-    """Say how many questions moved, and by which streams most of them."""
+    """Say how many questions moved."""
     if not moved.flow.total:
         return "No question has a known cause in both runs: neither their rankings nor their answers are measured."
-    return flows.words(moved.flow, moved.titles)
+    return flows.words(moved.flow)
 
 
 def _slices_to_json(found: Slices) -> dict[str, Any]:
@@ -129,7 +129,6 @@ def _slices_to_json(found: Slices) -> dict[str, Any]:
     return {
         "metric": found.metric,
         "sentence": slices.multiplicity_words(found),
-        "several": found.several,
         "slices": [
             {"by": each.part.by, "name": each.part.name} | {name: getattr(each, name) for name in own}
             for each in found.slices

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -177,39 +178,30 @@ def columns_of(
     workspace: Workspace,
     current: Run,
     changes: Changes | None = None,
-    measured: Callable[[Run], Measured] | None = None,
+    overview: Callable[[Run], Overview] | None = None,
 ) -> Columns:
     """Read what is known of the changes of a run: of stored runs and replays; nothing is searched.
 
-    `measured` returns what a run measured, by default as the store has it.
+    `overview` returns that of a run, by default the stored one.
     """
-    changes = changes or changes_of(workspace, current)
-    measured = measured or _stored(workspace)
-    return Columns(current, changes, measured(current), _known(workspace, changes.changes, measured))
-
-
-def _known(workspace: Workspace, some: Sequence[Change], measured: Callable[[Run], Measured]) -> dict[str, Measured]:
+    changes, overview = changes or changes_of(workspace, current), overview or partial(overviews.overview, workspace)
     cache = workspace.store.cache("replay")
-    replays = cache.get_many([change.stored for change in some if change.stored and not change.runs])
+    replays = cache.get_many([each.stored for each in changes.changes if each.stored and not each.runs])
     known: dict[str, Measured] = {}
-    for change in some:
+    for change in changes.changes:
         if change.runs:
-            known[change.key] = measured(max(change.runs, key=lambda run: run.config.depth))
+            deepest = max(change.runs, key=lambda run: run.config.depth)
+            known[change.key] = _measured_by(deepest, overview(deepest))
         elif change.stored in replays:
             known[change.key] = decoded(Measured, json.loads(replays[change.stored]))
-    return known
+    return Columns(current, changes, _measured_by(current, overview(current)), known)
 
 
-def measured_by(run: Run, overview: Overview) -> Measured:
-    """Return what a run measured, of its overview."""
+def _measured_by(run: Run, overview: Overview) -> Measured:
     took = run.provenance.get("reranking", {})
     milliseconds = 1000 * took["seconds"] / took["questions"] if took.get("questions") else None
     clusters = overview.summary.clusters
     return Measured(overview.summary.ranks, overview.tokens, milliseconds, clusters, overview.reach)
-
-
-def _stored(workspace: Workspace) -> Callable[[Run], Measured]:
-    return lambda run: measured_by(run, overviews.overview(workspace, run))
 
 
 def rescue(columns: Columns, k: int) -> rescuing.Rescue:

@@ -102,7 +102,6 @@ def rescuing_one(columns: Columns, rescue: rescuing.Rescue, place: int) -> str:
 
 
 def _size(row: rescuing.Row) -> float:
-    """Return the k, or the budget in tokens, of a change of it; the greatest where there is no bound."""
     size = row.replay.key.partition("=")[2]
     return float(size) if size.isdigit() else float("inf")
 

@@ -251,7 +251,6 @@ def foresee_judging(workspace: Workspace, current: Run, metrics: Sequence[str], 
 
 
 def _foreseen(workspace: Workspace, items: Sequence[planning.Item], plan: planning.Plan) -> forecast.Forecast:
-    """Estimate what answering and judging takes, with the control items of the judge."""
     editions = control_items.editions_of(workspace, plan)
     control = [] if plan.judge is None else controls.make([item.question for item in items], plan.steps)
     requests = [replace(item.request, edition=editions.next) for item in control]
@@ -526,13 +525,10 @@ def _judge_controlled(
     """Ask the judge its control items, then judge the questions with these ids; return the ids that were judged.
 
     When an unreliable judge is reliable now, all questions are judged again; until that is done, the run is not called
-    reliable. Replies to control items are cached per judge; a run that paid calls and found all of its control items in
-    the cache asks them anew, because another model may answer at the same address under the same name now.
+    reliable.
     """
     before, told = control_items.controls_of(current), {} if told is None else told
     outcome, edition = control_items.controlled(workspace, current, plan, told, progress)
-    if outcome is not None and before is not None and before.fresh:
-        outcome = replace(outcome, fresh=True)  # an earlier attempt of this run asked them
     reliable_again = before is not None and not before.reliable and outcome is not None and outcome.reliable
     judged_ids = (
         [question.id for question in workspace.store.rankings.questions(current.id)] if reliable_again else list(ids)
@@ -543,10 +539,6 @@ def _judge_controlled(
         _judge(workspace, current, judged_ids, replace(plan, edition=edition), progress)
     if outcome is not None and reliable_again:
         workspace.store.runs.note(current.id, controls=controls.to_json(outcome))
-    if outcome is not None and not outcome.fresh and workspace.store.payments.of(current.id).calls:
-        anew, _ = control_items.controlled(workspace, current, plan, told, progress, anew=True)
-        assert anew is not None
-        workspace.store.runs.note(current.id, controls=controls.to_json(anew))
     return judged_ids
 
 

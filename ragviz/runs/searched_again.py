@@ -96,7 +96,6 @@ def search_again(workspace: Workspace, current: Run, *, progress: Progress = sil
 
 
 def _key(info: IndexInfo, current: Run, questions: Sequence[Question]) -> str:
-    """Return the key of what is kept: the same for all runs of these questions on this index."""
     parts = (_VERSION, "components", info.id, info.build, info.embedder_identity, str(reach(current)))
     return digest(*parts, questions_hash(questions))
 

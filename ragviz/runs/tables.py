@@ -1,4 +1,4 @@
-"""Everything a run holds as flat tables: their columns, each with its type and description, and their rows.
+"""What results.csv does not hold of a run, as flat tables: their columns with type and description, and their rows.
 
 Numbers that count ranks, claims or sentences start at 1; what is not known or does not apply is None.
 """
@@ -9,19 +9,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ragviz.analysis import diagnose
 from ragviz.analysis.evaluate import Slice
 from ragviz.core.ranking import Retrieved
-from ragviz.core.verdict import Claim, ClaimVerdict, Matrix
+from ragviz.core.verdict import Claim, ClaimVerdict
 from ragviz.judging.controls import Controls
 from ragviz.metrics import questeval
 from ragviz.metrics.answers import ANSWER_METRICS
-from ragviz.questions.question_types import STYLES, TYPES
 from ragviz.runs.cases import Case, document_of
 from ragviz.runs.judgements import calls_behind
 from ragviz.text.untrusted import storable, without_keys
 
-ColumnKind = Literal["text", "integer", "number", "yes/no", "texts", "integers"]
+ColumnKind = Literal["text", "integer", "number", "yes/no"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +41,7 @@ class Contents:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table; "texts" and "integers" are lists."""
+    """A column of a table."""
 
     name: str
     kind: ColumnKind
@@ -61,28 +59,10 @@ class Table:
 
 def rows(name: str, contents: Contents) -> list[tuple[Any, ...]]:
     """Return the rows of the table `name`, without keys, and without what no file can hold (lone surrogates, NUL)."""
-    return [tuple(_clean(cell, contents.keys) for cell in row) for row in TABLES[name].fill(contents)]
-
-
-def _clean(cell: Any, keys: Sequence[str]) -> Any:
-    if isinstance(cell, tuple | list):
-        return [_clean(each, keys) for each in cell]
-    return storable(without_keys(cell, keys) if keys else cell) if isinstance(cell, str) else cell
-
-
-def _questions(contents: Contents) -> Iterator[Sequence[Any]]:
-    for case in contents.cases:
-        q = case.question
-        named = (q.kind, q.type or None, q.style or None)
-        yield q.id, q.text, *named, case.documents, q.answer, case.outcome, case.rank, case.cause or None
-
-
-def _generated_answers(contents: Contents) -> Iterator[Sequence[Any]]:
-    for case in contents.cases:
-        if case.evaluated is not None and case.answer[1]:
-            answer = case.evaluated.recording
-            made = (answer.answer, answer.status, answer.reason or None, answer.origin, answer.version)
-            yield case.question.id, *made, answer.citations, answer.wrong_citations, answer.read, answer.cut
+    return [
+        tuple(storable(without_keys(cell, contents.keys)) if isinstance(cell, str) else cell for cell in row)
+        for row in TABLES[name].fill(contents)
+    ]
 
 
 def _scores(contents: Contents) -> Iterator[Sequence[Any]]:
@@ -125,23 +105,6 @@ def _sentence(of: Claim | ClaimVerdict) -> int | None:
     return None if of.sentence is None else of.sentence + 1
 
 
-def _passages(contents: Contents) -> Iterator[Sequence[Any]]:
-    for case in contents.cases:
-        answer = case.evaluated.recording if case.evaluated and case.answer[1] else None
-        ranked = [(hit.chunk_id, hit.rank, float(hit.score)) for hit in case.hits]
-        ids = {hit.chunk_id for hit in case.hits}
-        context = answer.read if answer else ()
-        matrix = case.evaluated.matrix if case.evaluated else Matrix()
-        useful = dict(zip(matrix.chunks, matrix.useful or (), strict=False))
-        for chunk_id, rank, score in [*ranked, *((i, None, None) for i in context if i not in ids)]:
-            chunk = case.chunks.get(chunk_id)
-            text, gold = chunk.text if chunk else None, chunk_id in case.gold
-            given = (chunk_id in context, chunk_id in answer.cut) if answer else (None, None)
-            document = document_of(chunk_id, contents.names)
-            judged = (useful.get(chunk_id), case.judged.get(chunk_id))
-            yield case.question.id, rank, chunk_id, score, document, text, gold, *given, *judged
-
-
 def _rankings(contents: Contents) -> Iterator[Sequence[Any]]:
     for result in contents.rankings:
         gold = {chunk_id for group in result.gold for chunk_id in group}
@@ -180,56 +143,12 @@ def _means(contents: Contents) -> Iterator[Sequence[Any]]:
             yield *of, name, *numbers, *(judge if judged else nobody), contents.chosen_by or None
 
 
-_CAUSE_KEYS = ", ".join(f"{key} ({cause.title[:1].lower()}{cause.title[1:]})" for key, cause in diagnose.CAUSES.items())
-"""Keys of the causes, which never change, each with what the pages call it."""
-_TYPE_KEYS, _STYLE_KEYS = ", ".join(TYPES), ", ".join(STYLES)
 _QUESTION_ID = Column("question_id", "text", "id of the run's question")
 _DOCUMENT = Column("document", "text", "name of the document that the passage is part of")
 _CHUNK_ID = Column("chunk_id", "text", "id of the chunk, as in results.csv")
 
 
 TABLES: dict[str, Table] = {
-    "questions": Table(
-        "a question of the run",
-        (
-            _QUESTION_ID,
-            Column("question", "text", "its text"),
-            Column(
-                "kind",
-                "text",
-                "single, multi (several passages are needed), reference (no evidence is known) or unanswerable",
-            ),
-            Column("type", "text", f"what it asks for: {_TYPE_KEYS}"),
-            Column("style", "text", f"how it is put: {_STYLE_KEYS}"),
-            Column("documents", "texts", "names of the documents that hold its evidence"),
-            Column("reference_answer", "text", "the right answer"),
-            Column(
-                "outcome",
-                "text",
-                "where its evidence was ranked, at the run's own k: found, below k (ranked below k), missed (not found "
-                "to the run's depth), reference only, unanswerable or not ranked",
-            ),
-            Column("rank", "integer", "rank by which a chunk of every passage that the question needs has come"),
-            Column("cause", "text", f"where it was lost: {_CAUSE_KEYS}"),
-        ),
-        _questions,
-    ),
-    "generated_answers": Table(
-        "an answer that the run generated",
-        (
-            _QUESTION_ID,
-            Column("answer", "text", "its text"),
-            Column("status", "text", "answered, refused or failed"),
-            Column("reason", "text", "why there is no answer"),
-            Column("answerer", "text", "model, extractive or imported"),
-            Column("version", "text", "version of the answerer's prompt or rules"),
-            Column("citations", "integers", "ranks of the passages that it cites"),
-            Column("wrong_citations", "integers", "numbers it cites that were no passage of its context"),
-            Column("context", "texts", "ids of the chunks it was given, in order"),
-            Column("cut", "texts", "ids of chunks that the context budget left out, wholly or in part"),
-        ),
-        _generated_answers,
-    ),
     "scores": Table(
         "a score of a question, or the reason why there is none",
         (
@@ -260,23 +179,6 @@ TABLES: dict[str, Table] = {
             Column("verdict_sentence", "integer", "sentence of the checked text that the verdict rests on"),
         ),
         _claims,
-    ),
-    "passages": Table(
-        "one of the first k chunks of a question, or another one that was given to the answerer",
-        (
-            _QUESTION_ID,
-            Column("rank", "integer", "its rank"),
-            _CHUNK_ID,
-            Column("score", "number", "the retriever's score"),
-            _DOCUMENT,
-            Column("text", "text", "its text; none when its document was deleted"),
-            Column("gold", "yes/no", "whether it holds evidence"),
-            Column("in_context", "yes/no", "whether the answerer was given it"),
-            Column("cut", "yes/no", "whether the context budget left it out, wholly or in part"),
-            Column("useful", "yes/no", "the judge's verdict on whether it helps to answer"),
-            Column("supports_reference", "yes/no", "whether it supports the whole reference, judged for any run"),
-        ),
-        _passages,
     ),
     "rankings": Table(
         "a chunk in the ranking of a question, to the run's depth",

@@ -10,7 +10,7 @@ import numpy as np
 from ragviz.analysis import evaluate, risk_coverage
 from ragviz.analysis import what_if as reading_off
 from ragviz.analysis.evaluate import cluster_words
-from ragviz.analysis.risk_coverage import Cases
+from ragviz.analysis.risk_coverage import Cases, Point
 from ragviz.analysis.what_if import Choices, Effect, Reading
 from ragviz.core.configuration import Run
 from ragviz.core.errors import UsageError
@@ -22,7 +22,6 @@ from ragviz.retrieval.retrievers import fuse
 from ragviz.runs import contexts, measurements, searched_again
 from ragviz.runs.judgements import Judgement
 from ragviz.stats.clusters import Clusters, independent_clusters
-from ragviz.text.counts import counted
 from ragviz.workspace import Workspace
 
 Pairs = Sequence[tuple[Question, Retrieved]]
@@ -139,10 +138,10 @@ def score_words(current: Run) -> tuple[bool, str]:
 class Risk:
     """The questions of a run as the risk–coverage curve counts them.
 
-    `sides` are theirs in the set's split, "" for none; `left_out` counts questions of which it is not known whether
-    their answer is right. `scope` says which documents intervals speak of: where those with evidence are too few to
-    speak of others, questions are resampled, each by itself. Without answers (`judged` is false), an answer counts as
-    wrong where the evidence is not all among the first `k`.
+    `left_out` counts questions of which it is not known whether their answer is right. `scope` says which documents
+    intervals speak of: where those with evidence are too few to speak of others, questions are resampled, each by
+    itself. Without answers (`judged` is false), an answer counts as wrong where the evidence is not all among the first
+    `k`.
     """
 
     cases: Cases
@@ -150,11 +149,10 @@ class Risk:
     judged: bool
     left_out: int
     unanswerable: int
-    sides: tuple[str, ...]
     scope: str
 
 
-def risk_of(workspace: Workspace, stored: StoredRankings, judgement: Judgement, k: int) -> Risk:
+def risk_of(stored: StoredRankings, judgement: Judgement, k: int) -> Risk:
     """Return which questions are answered, and which wrongly.
 
     Of a run with answers: those answered, wrong where the ruling on the answer says so; what was refused stays so. Of
@@ -186,10 +184,8 @@ def risk_of(workspace: Workspace, stored: StoredRankings, judgement: Judgement, 
         np.array([wrong for *_, wrong in kept], dtype=bool),
         evaluate.document_clusters(questions) if about.generalise else independent_clusters(len(questions)),
     )
-    sides = _sides(workspace, stored.run)
     unanswerable = sum(question.kind == "unanswerable" for question in questions)
-    own_sides = tuple(sides.get(question.id, "") for question in questions)
-    return Risk(cases, k, answers, len(pairs) - len(kept), unanswerable, own_sides, f"{cluster_words(about)}.")
+    return Risk(cases, k, answers, len(pairs) - len(kept), unanswerable, f"{cluster_words(about)}.")
 
 
 def curve_of(current: Run, risk: Risk) -> risk_coverage.Curve:
@@ -202,46 +198,6 @@ def curve_of(current: Run, risk: Risk) -> risk_coverage.Curve:
     if current.knows.opaque and not current.provenance.get("scored"):
         raise UsageError(score_words(current)[1])
     return risk_coverage.curve(risk.cases, seed=current.config.seed)
-
-
-def _sides(workspace: Workspace, current: Run) -> dict[str, str]:
-    """Return the sides of the questions in the split of their set, where the run asked both."""
-    question_set = workspace.store.sets.find(current.config.questions)
-    if current.config.split or question_set is None or question_set.split is None:
-        return {}
-    return {question.id: question.split for question in workspace.store.questions.all(question_set.id)}
-
-
-@dataclass(frozen=True, slots=True)
-class Chosen:
-    """A threshold for a risk of at most `most`, and what it does: on the questions it was chosen on, and on others.
-
-    `chosen_on` and `tested_on` name them: both sides of the split, where there is one; `tested` is None without one.
-    `threshold` is None where no threshold has so low a risk.
-    """
-
-    most: float
-    threshold: float | None
-    chosen_on: str
-    chosen: risk_coverage.Point | None
-    tested_on: str
-    tested: risk_coverage.Point | None
-
-
-def chosen(risk: Risk, most: float, *, seed: int = 0) -> Chosen:
-    """Choose the threshold of the most coverage whose risk is at most `most`: on validation, to be told on test."""
-    cases, on, other = risk.cases, "all questions", ""
-    rest: Cases | None = None
-    sides = np.array(risk.sides)
-    if {"validation", "test"} <= set(risk.sides):
-        on, other = "validation", "test"
-        cases = risk.cases.take(np.flatnonzero(sides == "validation").tolist())
-        rest = risk.cases.take(np.flatnonzero(sides == "test").tolist())
-    threshold = risk_coverage.chosen(cases, most)
-    if threshold is None:
-        return Chosen(most, None, on, None, other, None)
-    tested = risk_coverage.point(rest, threshold, seed=seed) if rest is not None else None
-    return Chosen(most, threshold, on, risk_coverage.point(cases, threshold, seed=seed), other, tested)
 
 
 def chosen_from(stored: StoredRankings, k: int | None, threshold: float | None, budget: int | None) -> Choices:
@@ -291,19 +247,6 @@ def cells(name: str, effect: Effect) -> tuple[str, str, str]:
     return own, other, difference_words(effect, digits)
 
 
-def budget_words(stored: StoredRankings, read: Reading, choices: Choices) -> str:
-    """Say what recall is of where a budget takes chunks away, of these choices or of the run's own; "" without one."""
-    own = own_choices(stored.run)
-    cut = reading_off.shortened(read, choices)
-    if not cut and (stored.own.tokens is None or not reading_off.shortened(stored.own, own)):
-        return ""
-    budget = choices.budget if cut else own.budget
-    return (
-        f"Recall, precision and F1 are of what fits the budget of {budget:,} tokens whole, those of the run's results "
-        f"of the first k: here the budget takes chunks away from {counted(cut, 'question')}."
-    )
-
-
 def difference_words(effect: Effect, digits: int) -> str:
     """Return a difference with its interval, "" when nothing was measured.
 
@@ -333,24 +276,21 @@ def curve_words(risk: Risk, curve: risk_coverage.Curve) -> str:
     )
 
 
-def chosen_words(picked: Chosen, curve: risk_coverage.Curve) -> str:
-    """Say which threshold keeps the risk, and what it does; with the warning that belongs to it."""
-    if picked.threshold is None or picked.chosen is None:
+def chosen_words(most: float, picked: Point | None, curve: risk_coverage.Curve) -> str:
+    """Say which threshold keeps the risk at `most` or below, and what it does; with the warning that belongs to it."""
+    if picked is None:
         place = int(curve.risk.argmin())
         return (
-            f"No threshold keeps the risk at {picked.most:.1%} or below on {picked.chosen_on}: the least of all "
-            f"questions is {curve.risk[place]:.1%}, with {curve.coverage[place]:.0%} answered."
+            f"No threshold keeps the risk at {most:.1%} or below: the least is {curve.risk[place]:.1%}, with "
+            f"{curve.coverage[place]:.0%} answered."
         )
-    words = (
-        f"Risk of at most {picked.most:.1%}: answer when the score is at least {picked.threshold:.4g}. "
-        f"On {picked.chosen_on}: {point_words(picked.chosen)}."
+    return (
+        f"Risk of at most {most:.1%}: answer when the score is at least {picked.threshold:.4g}. {point_words(picked)}. "
+        "It was chosen on these same questions: expect a greater risk on others."
     )
-    if picked.tested is not None:
-        return f"{words} On {picked.tested_on}, which had no part in choosing it: {point_words(picked.tested)}."
-    return f"{words} It was chosen on these same questions: expect a greater risk on others."
 
 
-def point_words(at: risk_coverage.Point) -> str:
+def point_words(at: Point) -> str:
     """Return coverage and risk with its interval in words."""
     answered = f"{at.answered:,} of {at.n:,} answered ({at.coverage:.0%})"
     if at.risk.mean is None:

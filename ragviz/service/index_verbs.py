@@ -10,7 +10,6 @@ from ragviz.core.configuration import IndexConfig
 from ragviz.core.document import Corpus
 from ragviz.core.job import NewJob
 from ragviz.index import deletion, indexing
-from ragviz.runs import choices
 from ragviz.service.access import verb
 from ragviz.workspace import Workspace
 
@@ -24,7 +23,7 @@ def configured(workspace: Workspace, name: str, given: Mapping[str, Any]) -> Ind
 
     """
     existing = workspace.store.indexes.find(name)
-    return choices.index_config(workspace, given, existing.config if existing else None)
+    return indexing.index_config(workspace, given, existing.config if existing else None)
 
 
 @verb("editor", "build an index")

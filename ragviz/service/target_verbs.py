@@ -9,12 +9,13 @@ from typing import Any
 from ragviz.core.configuration import RunConfig
 from ragviz.core.endpoint_choices import PRESETS, Endpoint
 from ragviz.core.errors import UsageError
+from ragviz.core.fields import checked
 from ragviz.core.job import NewJob
 from ragviz.core.question import Question
 from ragviz.core.question_set import QuestionSet
 from ragviz.core.recording import Knows
 from ragviz.metrics import answers as answer_metrics
-from ragviz.runs import choices, recorded
+from ragviz.runs import recorded
 from ragviz.service.access import verb
 from ragviz.targets import endpoint
 from ragviz.text import language
@@ -79,7 +80,7 @@ def asking(workspace: Workspace, question_set: QuestionSet, given: Mapping[str, 
     """
     if unknown := sorted(given.keys() - {*recorded.CHOICES}):
         raise UsageError(f"{', '.join(unknown)} is no choice here: there are {', '.join(recorded.CHOICES)}.")
-    config = RunConfig("", question_set.id, "imported", **choices.checked(RunConfig, given))
+    config = RunConfig("", question_set.id, "imported", **checked(RunConfig, given))
     if config.metrics:
         judged = bool(config.judge) or workspace.settings.model_configured
         answer_metrics.chosen(config.metrics, judge=judged, knows=Knows(ranking=False, answers=True))

@@ -165,7 +165,6 @@ def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
 
 
 def _ascending(p_values: Sequence[float]) -> tuple[Floats, NDArray[np.int64]]:
-    """Return p-values from the least, and the place of each among those given."""
     given = np.asarray(p_values, dtype=np.float64)
     order = np.argsort(given, kind="stable")
     return given[order], order
@@ -178,6 +177,8 @@ def _restored(stepped: Floats, order: NDArray[np.int64]) -> list[float]:
     return [float(p) for p in adjusted]
 
 
+POWER = 0.8
+"""Probability with which a true difference is to be shown."""
 _ROUNDING = 1e-9
 _TOO_MANY = 1_000_000
 """Times as many questions: nobody asks them."""
@@ -194,20 +195,18 @@ class Needed:
     documents: int
 
 
-def detectable(difference: Difference, *, power: float = 0.8, alpha: float = 0.05) -> float | None:
-    """Smallest true mean difference that questions and documents like these would show with probability `power`.
+def detectable(difference: Difference) -> float | None:
+    """Smallest true mean difference that questions and documents like these would show with probability `POWER`.
 
-    Two-sided test at `alpha`, normal approximation. None when the spread is unknown.
+    Two-sided test at `ALPHA`, normal approximation. None when the spread is unknown.
     """
-    return _reach(power, alpha) * difference.error if difference.error > 0 else None
+    return _reach(ALPHA) * difference.error if difference.error > 0 else None
 
 
-def needed(
-    difference: Difference, margin: float, *, power: float = 0.8, alpha: float = 0.05, tests: int = 1
-) -> Needed | None:
-    """Return what would settle a comparison with probability `power`, if its true mean is the one seen.
+def needed(difference: Difference, margin: float, *, tests: int = 1) -> Needed | None:
+    """Return what would settle a comparison with probability `POWER`, if its true mean is the one seen.
 
-    It is settled by a difference shown at `alpha` ÷ `tests`, or by equivalence within ± `margin` at the same level (two
+    It is settled by a difference shown at `ALPHA` ÷ `tests`, or by equivalence within ± `margin` at the same level (two
     one-sided tests), whichever takes less; `tests` is the number of comparisons that are corrected together. Normal
     approximation. Further documents are as large and as different as those there are; where `difference` says nothing
     about other documents, further questions are about these. None when the spread is unknown, or when it would take
@@ -215,9 +214,9 @@ def needed(
     """
     if difference.mean is None or difference.error <= 0:
         return None
-    level, mean = alpha / tests, abs(difference.mean)
-    shown = (_reach(power, level) * difference.error / mean) ** 2 if mean > 1e-12 else math.inf
-    times = min(shown, _times_equivalent(mean / difference.error, margin / difference.error, power, level))
+    level, mean = ALPHA / tests, abs(difference.mean)
+    shown = (_reach(level) * difference.error / mean) ** 2 if mean > 1e-12 else math.inf
+    times = min(shown, _times_equivalent(mean / difference.error, margin / difference.error, level))
     if times > _TOO_MANY:
         return None
     more = max(times - 1, 0.0)
@@ -225,20 +224,20 @@ def needed(
     return Needed(*(math.ceil(more * count - _ROUNDING) for count in (difference.n, documents)))
 
 
-def _times_equivalent(mean: float, margin: float, power: float, alpha: float) -> float:
+def _times_equivalent(mean: float, margin: float, alpha: float) -> float:
     """Return how many times as many questions show equivalence; `mean` and `margin` are in standard errors."""
     if mean >= margin:
         return math.inf
     normal = NormalDist()
-    below, above = 0.0, (normal.inv_cdf(1 - alpha) + normal.inv_cdf((1 + power) / 2)) / (margin - mean)
+    below, above = 0.0, (normal.inv_cdf(1 - alpha) + normal.inv_cdf((1 + POWER) / 2)) / (margin - mean)
     for _ in range(60):  # the power grows with the root of the questions; at `above` it is enough
         root = (below + above) / 2
         outside = normal.inv_cdf(1 - alpha) - root * margin
-        enough = normal.cdf(-outside - root * mean) + normal.cdf(-outside + root * mean) - 1 >= power
+        enough = normal.cdf(-outside - root * mean) + normal.cdf(-outside + root * mean) - 1 >= POWER
         below, above = (below, root) if enough else (root, above)
     return above**2
 
 
-def _reach(power: float, alpha: float) -> float:
+def _reach(alpha: float) -> float:
     """How many standard errors a true difference must have."""
-    return NormalDist().inv_cdf(1 - alpha / 2) + NormalDist().inv_cdf(power)
+    return NormalDist().inv_cdf(1 - alpha / 2) + NormalDist().inv_cdf(POWER)

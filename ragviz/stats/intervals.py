@@ -160,18 +160,18 @@ def _ends(matrix: Floats, clusters: Clusters, known: Moments, seed: int, samples
 
 
 def interval(
-    matrix: Floats, clusters: Clusters, known: Moments, *, least: float = 0.0, seed: int = 0, samples: int = SAMPLES
+    matrix: Floats, clusters: Clusters, known: Moments, *, seed: int = 0, samples: int = SAMPLES
 ) -> tuple[Floats, Floats]:
     """Low and high end of the mean of every column that is no rate, (m,) each.
 
-    Of values that are all within `least` … 1 the ends are too: 0 for scores, −1 for their differences.
+    Of values that are all within 0 … 1 the ends are too.
     """
     reach = quantiles(known.freedom)
     low, high = known.mean - reach * known.error, known.mean + reach * known.error
     if MANY <= clusters.count < LARGE and clusters.disjoint:
         low, high = _percentiles(matrix, clusters, known, seed, samples)
-    bounded = (matrix.min(axis=0) >= least - ROUNDING) & (matrix.max(axis=0) <= 1 + ROUNDING)
-    return np.where(bounded, np.maximum(low, least), low), np.where(bounded, np.minimum(high, 1.0), high)
+    bounded = (matrix.min(axis=0) >= -ROUNDING) & (matrix.max(axis=0) <= 1 + ROUNDING)
+    return np.where(bounded, np.maximum(low, 0.0), low), np.where(bounded, np.minimum(high, 1.0), high)
 
 
 def quantiles(freedom: Floats, level: float | Floats = _LEVEL) -> Floats:

@@ -49,20 +49,13 @@ class StoredExperiments(NamedRecords[Experiment]):
         with self._transactions.changing(experiment.id, "experiment") as connection:
             unseen = table.update().where(table.c.id == experiment.id, table.c.seen.is_(None))
             if connection.execute(unseen.values(**columns(experiment, table))).rowcount != 1:
-                raise UsageError(f"A result of experiment '{experiment.name}' was seen: its rule stays as it is.")
+                raise UsageError(
+                    f"A result of experiment '{experiment.name}' was seen: its rule, questions and cells stay. Declare "
+                    "another experiment."
+                )
             connection.execute(schema.cells.delete().where(schema.cells.c.experiment_id == experiment.id))
             insert(connection, schema.cells, _cell_rows(experiment.id, experiment.cells))
         return self.get(experiment.id)
-
-    @repeated
-    def add_cells(self, experiment_id: str, cells: Sequence[Cell]) -> Experiment:
-        """Add cells at the end of an experiment's."""
-        table = schema.cells.c
-        last = sa.select(sa.func.coalesce(sa.func.max(table.number), -1)).where(table.experiment_id == experiment_id)
-        with self._transactions.changing(experiment_id, "experiment") as connection:
-            first = connection.execute(last).scalar_one() + 1
-            insert(connection, schema.cells, _cell_rows(experiment_id, cells, first))
-        return self.get(experiment_id)
 
     @repeated
     def put_cell(self, experiment_id: str, cell: Cell) -> None:
@@ -85,8 +78,8 @@ class StoredExperiments(NamedRecords[Experiment]):
             return connection.execute(first.values(confirmation=confirmation)).rowcount == 1
 
 
-def _cell_rows(experiment_id: str, cells: Iterable[Cell], first: int = 0) -> list[dict[str, Any]]:
+def _cell_rows(experiment_id: str, cells: Iterable[Cell]) -> list[dict[str, Any]]:
     return [
         columns(cell, schema.cells) | {"experiment_id": experiment_id, "number": number}
-        for number, cell in enumerate(cells, first)
+        for number, cell in enumerate(cells)
     ]

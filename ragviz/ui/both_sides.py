@@ -128,7 +128,7 @@ def scores_of(run: Run, question_id: str, k: int) -> dict[str, float | None]:
     if question_id in summary.question_ids:
         row = summary.question_ids.index(question_id)
         for name in ("recall", "precision", "mrr"):
-            values[registry.title(name, k)] = float(summary.scores[registry.label(name, k)][row])
+            values[registry.title_of(registry.label(name, k))] = float(summary.scores[registry.label(name, k)][row])
     return values | {
         ANSWER_METRICS[name].title: score.value for name, score in cache.scores_of(run, question_id).items()
     }

@@ -299,10 +299,13 @@ def others(run: Run) -> list[str]:
 
 
 @kept(32, "Comparing")
-def comparison(of: State, k: int) -> Comparison:
-    """Return the comparison at `k` of the runs whose state is `of`, the first of which is the baseline."""
+def comparison(of: State, k: int, primary: str = "", effect: float | None = None) -> Comparison:
+    """Return the comparison at `k` of the runs whose state is `of`, the first of which is the baseline.
+
+    `primary` decides, and `effect` is the smallest difference that matters, as `compare` takes them.
+    """
     runs = [workspace().store.runs.get(run_id) for run_id in of.ids]
-    return comparisons.compare_runs(workspace(), runs, k, sources=SOURCES)
+    return comparisons.compare_runs(workspace(), runs, k, primary=primary, minimum_effect=effect, sources=SOURCES)
 
 
 @kept(32)
@@ -358,22 +361,12 @@ def _held(run: Run) -> frozenset[str]:
 
 @kept(16, "Looking for what can be tried", also=_replayed_with)
 def _changes(run: Run) -> alternatives.Changes:
-    return alternatives.changes_of(workspace(), run, _asked(run))
-
-
-@kept(16, also=lambda run: (run.config.questions,))
-def _asked(run: Run) -> tuple[Question, ...]:
-    return alternatives.asked_by(workspace(), run, _decoded(run))
+    return alternatives.changes_of(workspace(), run)
 
 
 @kept(16, "Reading the other runs", also=_replayed_with)
 def _replay_columns(run: Run, held: frozenset[str]) -> replays.Columns:
-    return replays.columns_of(workspace(), run, _changes(run), _measured)
-
-
-@kept(64)
-def _measured(run: Run) -> replays.Measured:
-    return replays.measured_by(run, overview(run))
+    return replays.columns_of(workspace(), run, _changes(run), overview)
 
 
 @kept(16, also=_replayed_with)

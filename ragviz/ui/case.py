@@ -281,7 +281,7 @@ def scores(
         columns = {name: registry.label(name, summary.k) for name in ("recall", "precision", "ndcg", "mrr")}
         rows = [
             measure(
-                registry.title(name, summary.k), float(summary.scores[column][row]), "", "",
+                registry.title_of(column), float(summary.scores[column][row]), "", "",
                 [registry.METRICS[name].explanation],
             )
             for name, column in columns.items()

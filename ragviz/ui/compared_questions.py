@@ -15,7 +15,7 @@ import streamlit as st
 
 from ragviz.analysis import points, slices
 from ragviz.analysis.comparison_words import difference_words, p_words
-from ragviz.analysis.points import CELLS, Points
+from ragviz.analysis.points import Points
 from ragviz.analysis.rules import direction
 from ragviz.analysis.slices import DIMENSIONS, Part, Slice, Slices
 from ragviz.core.configuration import Run
@@ -121,7 +121,7 @@ def in_slices(shown: Compared) -> None:
     exploratory = "Exploratory: the slices were not declared before. "
     st.markdown(plain(exploratory + slices.multiplicity_words(found)))
     _slices_table(shown, found.slices)
-    notes = [slices.several_words(found), slices.clusters_words(found)]
+    notes = [slices.clusters_words(found)]
     if any(each.part.by == "length" for each in found.slices):
         notes.append("The length of a question is in words; each ideograph counts as one.")
     st.caption(plain(" ".join(filter(None, [*notes, "A row lists its questions."]))))
@@ -210,9 +210,8 @@ def _scatter(shown: Compared) -> None:
         )  # fmt: skip
     figure.draw(drawn, f"scatter-{name}-{_turn()}", clicked=clicked)
     side = "below" if name == RANK else "above"
-    cells = f"Scores are gathered in {CELLS} × {CELLS} cells, marks stand at their means. " if found.gathered else ""
     st.caption(
-        f"▲ {side} the line: {plain(shown.other)} is better; ▼: worse. {cells}The area of a mark is its number of "
+        f"▲ {side} the line: {plain(shown.other)} is better; ▼: worse. The area of a mark is its number of "
         "questions. A click lists them, or opens the case of a single one."
     )
 

@@ -153,12 +153,14 @@ def choose_other(comparison: Comparison) -> str:
     return address.choose("Compared with it", others, "other", format_func=short.__getitem__) or others[0]
 
 
-def choose_rule(comparison: Comparison) -> Comparison:
+def choose_rule(of: cache.State, k: int) -> Comparison:
     """Return the comparison by the rule of the address: what decides, and the smallest difference that matters."""
     effect = address.readable("effect", address.share_within(0.001, 0.5), "a share from 0.001 to 0.5, as 0.02")
-    names = list(comparison.rows)
+    ruled = cache.comparison(of, k)
+    names = list(ruled.rows)
     primary = address.readable("primary", address.one_of(names), f"one of {', '.join(names)}") or ""
-    ruled = compare.with_rule(comparison, primary, effect) if primary or effect else comparison
+    if primary or effect:
+        ruled = cache.comparison(of, k, primary, effect)
     with st.popover("Rule", icon=":material/gavel:", width="stretch"):
         st.selectbox(
             "Primary metric", names, format_func=title_of,
@@ -212,10 +214,8 @@ def in_words(shown: Compared) -> None:
     delta = shown.delta()
     words = [] if metric == comparison.rule.primary else [f"{title_of(metric)} is exploratory."]
     words.append(comparison_words.rule_words(comparison))
-    if delta.verdict == "undecided" and delta.detectable is not None:
-        words.append(f"These questions detect a true difference of {delta.detectable:.2f} with 80 % power.")
-        if (alone := delta.difference.alone) is not None:
-            words.append("Not corrected for the other comparisons: [{:+.2f}, {:+.2f}].".format(*alone))
+    if delta.verdict == "undecided" and (alone := delta.difference.alone) is not None:
+        words.append("Not corrected for the other comparisons: [{:+.2f}, {:+.2f}].".format(*alone))
     st.caption(plain(" ".join(words)))
     if notes := comparison.notes:
         st.warning(plain(notes[0]) if len(notes) == 1 else _listed(notes))
@@ -241,8 +241,6 @@ def leaderboard(shown: Compared) -> None:
     joined = [[at[run] for run in group] for group in groups]
     drawn = leaderboard_plots.leaderboard(rows, joined, x_title=f"{title_of(metric)}{scale_of(metric)}, 95 % intervals")
     figure.draw(drawn, "leaderboard")
-    if words := ties.apart_words(list(at), pairs):
-        st.markdown(plain(words))
     apart = "No bracket: every pair of runs is apart."
     bracket = "A bracket joins runs of which no pair is better or worse by the rule." if groups else apart
     ranks = " Ranks are those that the pairs do not exclude." if len(comparison.runs) > 2 else ""

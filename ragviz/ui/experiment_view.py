@@ -11,7 +11,7 @@ from ragviz.analysis.comparison_words import difference_words
 from ragviz.core.document import Corpus
 from ragviz.core.errors import RagvizError
 from ragviz.core.experiment import Experiment
-from ragviz.experiments import confirming, declaring, findings
+from ragviz.experiments import confirming, declaring
 from ragviz.experiments.conclusion import Conclusion
 from ragviz.experiments.findings import Outcome, Row
 from ragviz.metrics.registry import title_of
@@ -20,6 +20,7 @@ from ragviz.text.markup import plain
 from ragviz.ui import address, budget, cache, compared_runs, experiment_form, job_panel, presentation, wording
 from ragviz.ui.compared_runs import Compared
 from ragviz.ui.kit import acting, heading, notices, table, tiles
+from ragviz.ui.run_table import MOST_COMPARED
 
 STATES = {"waiting": "· waiting", "running": "▷ running", "done": "✓ done", "failed": "✗ failed"}
 
@@ -117,7 +118,7 @@ def _pictures(shown: Outcome) -> None:
         return
     state = cache.state(experiment.id, *cache.runs_of(experiment))
     compared = Compared((), comparison, comparison.rule.primary, comparison.runs[1], state)
-    if len(comparison.runs) > findings.MOST_PAIRED:
+    if len(comparison.runs) > MOST_COMPARED:
         with notices.errors_shown():
             compared_runs.differences(compared)
         return

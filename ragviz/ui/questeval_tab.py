@@ -64,7 +64,10 @@ def question_words(row: questeval.Row) -> str:
 @cache.kept(8, "Reading the RAGQuestEval questions", also=lambda run: (run.corpus_id,))
 def _frames(run: Run) -> dict[str, pd.DataFrame]:
     evaluated, documents = cache.evaluated(run).values(), cache.documents_of(run)
-    rows = {name: questeval.rows_of_run(evaluated, documents, (name,)) for name in questeval.VARIANTS}
+    rows = {
+        name: [row for each in evaluated for row in questeval.rows(each, documents.get(each.question.id, ()), (name,))]
+        for name in questeval.VARIANTS
+    }
     return {name: frame_of(found) for name, found in rows.items() if found}
 
 

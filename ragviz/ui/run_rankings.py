@@ -82,7 +82,7 @@ def lost_words(run: Run, lost: run_verdict.Losses, k: int, chosen: str) -> str:
         cause = judgements.meaning_of(run, name, k, claims=cache.overview(run).judgement.claims)
         lead = "" if chosen or not lost.greatest else "Most with evidence: " if lost.without_evidence else "Most: "
         words = f"{lead}**{cause.title}.** {cause.explanation} *Next:* {cause.next_step}"
-    apart = lost.split(chosen) if chosen else lost.without_evidence
+    apart = "" if chosen else lost.without_evidence
     return " ".join(filter(None, [words, apart, "A bar lists its questions."]))
 
 

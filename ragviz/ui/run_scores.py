@@ -106,12 +106,12 @@ def judge_panel(run: Run, judgement: judgements.Judgement) -> None:
 
 
 def coverage(run: Run, judgement: judgements.Judgement) -> str:
-    """Return how many questions are scored, from the metric with fewest to that with most, and why others are not."""
+    """Return how many questions have a score by the metric with fewest, and why others have none."""
     total, failed = len(cache.questions(run)), len(judgement.failed)
     unanswered = sum("answer" in steps for steps in judgement.failures.values())
-    coverage_words = plain(judgements.coverage_words(judgement, total))
+    scored = min((each.statuses.get("ok", 0) for each in judgement.metrics.values()), default=None)
     said = sum(status == "answered" for status in judgement.statuses.values())
-    words = [coverage_words or f"**{said:,} of {total:,}** answered"]
+    words = [f"**{said:,} of {total:,}** answered" if scored is None else f"at least {scored:,} of {total:,} scored"]
     if unanswered:
         words.append(f":orange[▲] {wording.counted(unanswered, 'answer')} failed")
     if errors := failed - unanswered:
@@ -122,11 +122,9 @@ def coverage(run: Run, judgement: judgements.Judgement) -> str:
 
 
 def abstentions(run: Run, judgement: judgements.Judgement) -> str:
-    """Return how many questions the run abstained on, and how these fit the causes of loss; "" when it is of none."""
-    abstains = "refused" in judgement.statuses.values() or judgement.abstention.unanswerable
-    if not run.knows.answers or not abstains:
-        return ""
-    return judgements.abstained_words(run, judgement, cache.overview(run).asked.kind_of)
+    """Return how many questions the run abstained on, and how rightly; "" when it is of none."""
+    abstains = judgement.abstention.refused or judgement.abstention.unanswerable
+    return judgement.abstention.words if run.knows.answers and abstains else ""
 
 
 def distributions(run: Run, judgement: judgements.Judgement, key: str) -> None:

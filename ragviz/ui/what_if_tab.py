@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
-from ragviz.analysis import what_if
+from ragviz.analysis import risk_coverage, what_if
 from ragviz.analysis.risk_coverage import Curve
 from ragviz.analysis.what_if import Choices, Effect, Reading
 from ragviz.core.configuration import Run, RunConfig
@@ -85,7 +85,7 @@ def _choices(run: Run, stored: StoredRankings) -> int:
                 note = f"{what_if_of_run.difference_words(effect, digits)} from {own:,.{digits}f}"
             value = "–" if other is None else f"{other:,.{digits}f}"
             tiles.tile(TITLES[name], value, note, explained=EXPLAINED[name])
-    _below(run, stored, read, choices, constant)
+    _below(run, stored, choices, constant)
     return k
 
 
@@ -147,16 +147,15 @@ def _budget_slider(run: Run, stored: StoredRankings) -> int | None:
     return None if value == NO_BUDGET else int(value)
 
 
-def _below(run: Run, stored: StoredRankings, read: Reading, choices: Choices, constant: int) -> None:
+def _below(run: Run, stored: StoredRankings, choices: Choices, constant: int) -> None:
     own = what_if_of_run.own_choices(run)
     if stored.own.tokens is None:
         own = replace(own, budget=None)  # none can be tried
-    of_budget = what_if_of_run.budget_words(stored, read, choices)
     if choices == own and constant == run.config.rrf_constant:
-        st.caption(plain(f"These are the run's own choices: move a slider to see others. {of_budget}"))
+        st.caption("These are the run's own choices: move a slider to see others.")
         return
     said = what_if_of_run.choices_words(stored, choices, constant)
-    st.caption(plain(f"{said} Differences are paired by question (95 %). {of_budget} Confirm it on others."))
+    st.caption(plain(f"{said} Differences are paired by question (95 %). Confirm it on others."))
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         label, back = ":blue[Back to the run's own choices]", dict.fromkeys(PARAMETERS)
         st.button(label, type="tertiary", key="if-own", on_click=address.put, kwargs=back)
@@ -179,15 +178,16 @@ def _risk(run: Run, k: int) -> None:
     if curve is None:
         st.markdown(plain(reason))
         return
-    picked = what_if_of_run.chosen(found, most, seed=run.config.seed)
+    picked = risk_coverage.chosen(found.cases, most, seed=run.config.seed)
     drawn = what_if_plots.risk_coverage(
-        curve.thresholds, curve.coverage, curve.risk, curve.low, curve.high, chosen=picked.threshold
-    )
+        curve.thresholds, curve.coverage, curve.risk, curve.low, curve.high,
+        chosen=None if picked is None else picked.threshold,
+    )  # fmt: skip
     left, right = st.columns([1.35, 1], gap="medium")
     with left:
         figure.draw(drawn, f"risk-{run.id}")
     with right:
-        st.markdown(plain(what_if_of_run.chosen_words(picked, curve)))
+        st.markdown(plain(what_if_of_run.chosen_words(most, picked, curve)))
         st.caption(plain(what_if_of_run.curve_words(found, curve)))
         comparable, words = what_if_of_run.score_words(run)
         if not comparable or run.config.retriever == "bm25":
@@ -222,10 +222,10 @@ def _effects(run: Run, searched: frozenset[str], choices: Choices, constant: int
     return what_if_of_run.effects(_stored(run, searched), choices, constant)
 
 
-@cache.kept(16, "Measuring risk against coverage", also=lambda run, *_: (run.config.questions,))
+@cache.kept(16, "Measuring risk against coverage", also=_behind)
 def _cases(run: Run, k: int) -> tuple[Risk, Curve | None, str]:
     """Return the questions as the risk–coverage curve counts them, and the curve; None with the reason."""
-    found = what_if_of_run.risk_of(cache.workspace(), _stored(run, _searched(run)), cache.overview(run).judgement, k)
+    found = what_if_of_run.risk_of(_stored(run, _searched(run)), cache.overview(run).judgement, k)
     try:
         return found, what_if_of_run.curve_of(run, found), ""
     except UsageError as error:
