@@ -25,7 +25,6 @@ def answer(shown: Compared) -> None:
 
 
 def takes(shown: Compared) -> None:
-    """Draw what runs take; from three on also all pairs."""
     tokens = [partial(compared_runs.recall_by_tokens, shown)] if shown.comparison.metrics else []
     notices.beside("expenses", *tokens, partial(compared_runs.quality_by_expense, shown))
     if len(shown.runs) > 2:
@@ -38,11 +37,6 @@ def questions(shown: Compared) -> None:
             part(shown)
 
 
-def over_k(shown: Compared) -> None:
-    compared_runs.curves(shown)
-    compared_runs.histograms(shown)
-
-
 def metrics(shown: Compared) -> None:
     for name, measured in (("comparison", shown.comparison.metrics), ("answers", shown.comparison.answers)):
         if measured:
@@ -53,7 +47,7 @@ TABS = {
     "What it takes": takes,
     compared_questions.TAB: questions,
     "Slices": compared_questions.in_slices,
-    "Over k": over_k,
+    "Over k": lambda shown: (compared_runs.curves(shown), compared_runs.histograms(shown)),
     "All metrics": metrics,
     "Configuration": lambda shown: compared_runs.settings_table(shown.comparison),
 }

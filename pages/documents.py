@@ -43,7 +43,6 @@ def create_corpus() -> None:
 
 
 def upload(corpus: Corpus) -> None:
-    """Draw the drop zone; the files are read by a job, so that the page can be left."""
     limit = workspace.settings.max_file_mb
     uploaded = st.session_state.get("uploads", {}).get("add-files", 0)
     files = st.file_uploader(
@@ -131,7 +130,6 @@ def ids_of(names: Collection[str]) -> frozenset[str]:
 
 @cache.kept(32, also=lambda corpus, _: [each.id for each in store.sets.all(corpus.id)])
 def asking_of(corpus: Corpus, ids: frozenset[str]) -> int:
-    """Return how many questions have evidence in documents, which may be deleted."""
     return authoring.anchored(store, corpus.id, ids)
 
 

@@ -6,6 +6,7 @@ import streamlit as st
 from ragviz.core.errors import RagvizError
 from ragviz.core.job import NewJob
 from ragviz.health import synthetic
+from ragviz.report import reports
 from ragviz.service import experiment_verbs
 from ragviz.text.markup import plain, sentence
 from ragviz.ui import address, budget, downloads, experiment_form, experiment_view, frame, job_panel, presses
@@ -77,7 +78,7 @@ if shown == NEW or shown is None:
 else:
     experiment = store.experiments.get(shown)
     with pickers:
-        downloads.experiment_report_button(experiment)
+        downloads.report(experiment.name, lambda: reports.made(workspace, [experiment.id]))
     configs = [cell.run for cell in experiment.cells]
     if len(synthetic.answerers(configs)) > 1 and (
         note := synthetic.banner(configs, [q.generator for q in store.questions.all(experiment.questions) if q.asked])

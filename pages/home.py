@@ -164,7 +164,6 @@ def what_next(corpus: Corpus, done: list[Run]) -> None:
 
 
 def by_hand() -> list[Run]:
-    """Return the runs that no experiment made; all of them where there are no others."""
     of_experiments = {run_id for experiment in store.experiments.all() for run_id in cache.runs_of(experiment)}
     return [run for run in runs if run.id not in of_experiments] or runs
 

@@ -90,7 +90,6 @@ def elasticsearch_options() -> dict[str, Any]:
 
 @cache.kept(64)
 def sample_cuts(corpus: Corpus, ids: tuple[str, ...], most: int, config: IndexConfig) -> list[list[Chunk]]:
-    """Return the chunks of sampled documents of a corpus, of each the first `most` characters."""
     chunks_by_document = cutting.cuts(workspace, corpus.id, ids, most, config)
     return [chunks_by_document[document_id] for document_id in ids]
 
@@ -125,13 +124,8 @@ def preview(documents: Sequence[DocumentInfo], config: IndexConfig) -> None:
         )
     figure.draw(plots.chunk_lengths(lengths, limit, height=190), "lengths")
     st.caption(plain(sampled[0].name))
-    draw_cuts(sampled[0], cuts[0])
-
-
-def draw_cuts(info: DocumentInfo, chunks: Sequence[Chunk]) -> None:
-    document = store.documents.get(corpus.id, info.id)
-    text = document.text[: cutting.SHOWN]
-    visible_chunks = [(c.start, min(c.end, cutting.SHOWN)) for c in chunks if c.start < cutting.SHOWN]
+    info, text = sampled[0], store.documents.get(corpus.id, sampled[0].id).text[: cutting.SHOWN]
+    visible_chunks = [(c.start, min(c.end, cutting.SHOWN)) for c in cuts[0] if c.start < cutting.SHOWN]
     entries = [("even", "chunk"), ("odd", "next chunk"), ("shared", "overlap of both")]
     st.html(markup.legend(entries if markup.overlapping(visible_chunks) else entries[:2]))
     with st.container(border=True, height=300):
@@ -246,7 +240,6 @@ def bytes_of(info: IndexInfo) -> int:
 
 
 def build(name: str, given: Mapping[str, Any] | None = None) -> NewJob:
-    """Return the job that builds an index, of a free name where its choices are `given`."""
     if given is not None and store.indexes.find(name) and job_panel.active_job("index", corpus.id, name=name) is None:
         raise UsageError(f"There is already an index called “{name}”: choose another name, or update it.")
     new = index_verbs.build(workspace, corpus, name, given)
@@ -271,8 +264,11 @@ def search() -> None:
     if not query:
         st.caption("Type a query: what each retriever finds is shown side by side.")
         return
-    if query != st.session_state.get("searched") and (reason := asks_others(info.config.embedder)):
-        st.caption(reason)
+    embedder = info.config.embedder
+    remote = embedder.startswith(REMOTE)
+    if query != st.session_state.get("searched") and (remote or not embedding.is_here(embedder)):
+        why = "runs at the model endpoint, which may cost money" if remote else "has to be downloaded"
+        st.caption(f"{plain(embedder)} {why}.")
         if not st.button("Search", type="primary", disabled=acting.off()):
             return
         st.session_state["searched"] = query
@@ -284,13 +280,6 @@ def search() -> None:
             with st.spinner(f"Searching{loading}"):
                 hits_found = results(info, query, retriever)
             hits(hits_found)
-
-
-def asks_others(embedder: str) -> str:
-    """Return why a search by this embedder waits for a press, "" when it need not."""
-    if embedder.startswith(REMOTE):
-        return f"{plain(embedder)} runs at the model endpoint, which may cost money."
-    return "" if embedding.is_here(embedder) else f"{plain(embedder)} has to be downloaded from the model hub."
 
 
 @cache.kept(64, also=lambda index, *_: (index.corpus_id,))

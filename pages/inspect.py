@@ -6,6 +6,7 @@ from ragviz.core.configuration import Run
 from ragviz.core.verdict import EvaluatedAnswer, Matrix
 from ragviz.runs import moved_questions
 from ragviz.text.markup import plain
+from ragviz.text.names import short_names
 from ragviz.ui import (
     address,
     both_sides,
@@ -61,17 +62,19 @@ def top(runs: Sequence[Run], k: int, shown_ids: Sequence[str], question_id: str)
         st.rerun()
 
 
-def case_tab(runs: Sequence[Run], question_id: str, k: int) -> None:
+def case_tab(question_id: str) -> None:
     if len(runs) > 1:
         both_sides.body(runs, question_id, k)
         return
-    run, evaluated = runs[0], cache.evaluated_to(runs[0], question_id)
+    evaluated = cache.evaluated_to(runs[0], question_id)
     claim = chosen_claim(evaluated.matrix if evaluated else Matrix())
-    case.body(run, cache.questions(run)[question_id], cache.retrieved_for(run, question_id), k, claim)
+    case.body(runs[0], question, retrieved, k, claim)
 
 
 def of_side(question_id: str) -> tuple[EvaluatedAnswer | None, Run]:
-    run = both_sides.chosen_side(runs) if len(runs) > 1 else runs[0]
+    names = short_names([run.name for run in runs], 32)
+    name = address.choose_one("Run", names, "of") if len(runs) > 1 else runs[0].name
+    run = next(run for run in runs if run.name == name)
     return cache.evaluated_to(run, question_id), run
 
 
@@ -111,7 +114,7 @@ if len(runs) == 1:
         case.cause_line(runs[0], judgement, question, retrieved, k)
 notices.tabs(
     {
-        "Case": lambda: case_tab(runs, question_id, k),
+        "Case": lambda: case_tab(question_id),
         questeval_tab.NAME: lambda: questeval_tab.of_answer(*of_side(question_id)),
         "Judge calls": lambda: judge_calls(question_id),
     },

@@ -1,6 +1,7 @@
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Literal
 
 import streamlit as st
 
@@ -67,29 +68,6 @@ def set_tiles(question_set: QuestionSet, names: dict[str, str]) -> None:
         tiles.tile("With evidence", f"{by_kind['single'] + by_kind['multi']:,}", told)
 
 
-def next_step(question_set: QuestionSet) -> None:
-    if not question_set.total:
-        return
-    indexes = [info for info in store.indexes.all(corpus.id) if info.build]
-    kind = "secondary" if store.runs.all(corpus.id) else "primary"
-    label = "Next: make a run" if indexes else "Next: build an index"
-    if st.button(label, type=kind, key="next-step"):  # type: ignore[arg-type]
-        if not indexes:
-            address.go_to("index", corpus=corpus.name)
-        address.go_to("run", corpus=corpus.name, set=question_set.name)
-
-
-def manage(question_set: QuestionSet) -> None:
-    import_tab.export(question_set)
-    if st.button("Delete…", type="tertiary", key="delete-set", disabled=acting.off()):
-        notices.confirm(
-            f"This deletes the set “{question_set.name}” with {wording.counted(question_set.total, 'question')}. Runs "
-            "keep the questions as they were asked." + job_panel.stops_jobs(),
-            "Delete",
-            lambda: (question_verbs.delete(workspace, question_set), address.put(set=None, question=None, tab=None)),
-        )
-
-
 def free_name() -> str:
     """Return a name for another set of the corpus; to be called where one is made: it counts all questions."""
     return wording.free_name(f"{wording.short_name(corpus.name)}-questions", {s.name for s in store.sets.all()})
@@ -118,8 +96,22 @@ with heading.header("Questions", f"Questions about {corpus.name} with reference 
         within = ("question", "edit")
         chosen_set = address.choose("Question set", [s.name for s in sets], "set", within=within, width=280)
         question_set = next(s for s in sets if s.name == chosen_set)
-        manage(question_set)
-        next_step(question_set)
+        import_tab.export(question_set)
+        if st.button("Delete…", type="tertiary", key="delete-set", disabled=acting.off()):
+            notices.confirm(
+                f"This deletes the set “{question_set.name}” with {wording.counted(question_set.total, 'question')}. "
+                "Runs keep the questions as they were asked." + job_panel.stops_jobs(),
+                "Delete",
+                lambda: (
+                    question_verbs.delete(workspace, question_set),
+                    address.put(set=None, question=None, tab=None),
+                ),
+            )
+        built = any(info.build for info in store.indexes.all(corpus.id))
+        label, page = ("Next: make a run", "run") if built else ("Next: build an index", "index")
+        kind: Literal["primary", "secondary"] = "secondary" if store.runs.all(corpus.id) else "primary"
+        if question_set.total and st.button(label, type=kind, key="next-step"):
+            address.go_to(page, corpus=corpus.name, set=question_set.name)
 if not sets:
     address.chosen("set", [], noun="question set")
 import_tab.outcome(corpus, question_set.name if sets else "")

@@ -67,8 +67,8 @@ def sum_line(run: Run, summary: Summary) -> None:
                 key=f"sum-{outcome}",
                 help="List these questions",
                 disabled=not count,
-                on_click=show_outcome,
-                args=(outcome,),
+                on_click=address.put,
+                kwargs=dict.fromkeys(question_table.FILTERS) | {"outcome": outcome},
             )
     run_rankings.outcome_bar(counts, k, summary.depth)
     by_id = {
@@ -81,10 +81,6 @@ def sum_line(run: Run, summary: Summary) -> None:
     apart = f"{apart[:1].upper()}{apart[1:]}." if apart else ""
     limits = without_model.words(cache.overview(run).asked.generators)
     st.caption(" ".join(filter(None, [several, more, apart, plain(evaluate.doubt_words(summary)), plain(limits)])))
-
-
-def show_outcome(outcome: str) -> None:
-    address.put(**dict.fromkeys(question_table.FILTERS) | {"outcome": outcome})
 
 
 # The page

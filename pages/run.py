@@ -167,7 +167,6 @@ def metric_ways(names: Collection[str], answerer: str) -> dict[str, tuple[str, t
 
 
 def way_of(start: RunConfig, names: Collection[str], answerer: str, ways: Collection[str]) -> str:
-    """Return the group that the preset chose, else what costs nothing, and all for a model's answers."""
     default = "all" if answerer == "model" else "free" if answerer != "none" else "none"
     if start.answerer != answerer or not start.metrics:
         return default if default in ways else "none"
@@ -190,7 +189,6 @@ def changed_by_address(start: RunConfig) -> RunConfig:
 
 
 def read(field: Field, text: str) -> Any:
-    """Return what the address says of a choice, None for what cannot be used."""
     try:
         value = field.read(text)
         if field.name == "reranker":
@@ -248,7 +246,6 @@ def cost(config: RunConfig) -> None:
 
 
 def duration_words(config: RunConfig, index: IndexInfo, questions: int) -> str:
-    """Return how long retrieving takes, without what is loaded or computed once."""
     spec = rerankers.spec_of(config.reranker)
     doing = "Retrieving" if spec is None else "Retrieving and reranking"
     work = running.questions_by(config, index.config.embedder)
@@ -275,7 +272,7 @@ def unfinished(runs: list[Run], active: Collection[str]) -> None:
             with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
                 asks = run.config.model or run.config.judge or rerankers.model_of(run.config.reranker)
                 if asks or budget.last_budget(run) is not None:
-                    dollars = budget.field_of_run(run, f"more-{run.id}")
+                    dollars = budget.field_of(run, f"more-{run.id}")
                 job_panel.button("Resume", f"go-on-{run.id}", partial(made, run.name, run.config, dollars))
 
 

@@ -54,7 +54,6 @@ def values() -> pd.DataFrame:
 
 
 def part(title: str, address: str, key: str, verb: str = "Test") -> None:
-    """Draw where a part is, with the button that tests it; without a `key` there is nothing to test."""
     with st.container(border=True, height="stretch"):
         heading.section(title)
         st.caption(plain(address))

@@ -36,7 +36,6 @@ NO_DOCUMENTS, OWN_QUESTIONS = "None", "Its own"
 
 @st.cache_data(show_spinner="Reading the file", max_entries=8)
 def reading(file_id: str, name: str, _data: bytes, roles: tuple[tuple[str, str], ...]) -> Reading:
-    """Read an uploaded file; the columns that a person chose go before those that are guessed."""
     return logged_file.read(_data, name, roles=dict(roles))
 
 
@@ -69,7 +68,6 @@ def file_tab() -> None:
 
 
 def chosen_roles(guessed: Reading, file_id: str) -> dict[str, str]:
-    """Draw a choice of columns for each role; return what differs from the guess."""
     if not guessed.columns:
         return {}
     roles: dict[str, str] = {}
@@ -126,7 +124,6 @@ def first_items(log: Log) -> None:
 
 @st.cache_data(max_entries=8, show_spinner=False)
 def told_of(key: object, _found: Reading) -> tuple[dict[str, int], run_verbs.Judging]:
-    """Return what a file holds by what it is, and what judging it takes."""
     return _found.counts, run_verbs.foresee_log(workspace, _found.logs)
 
 
@@ -294,7 +291,6 @@ def trial(name: str, given: Mapping[str, Any], of: str) -> None:
 
 
 def assign(path: str, given: Mapping[str, Any], of: str) -> None:
-    """Write a part of the reply into the form as what it was said to be."""
     if choice := st.session_state.pop("part-is", None):
         redraw(of, given, {choice: path})
     st.session_state.pop("part", None)

@@ -61,7 +61,6 @@ def compare(
 
 
 def _draw(comparison: comparing.Comparison, metric: str, prices: Mapping[str, ties.Price]) -> None:
-    """Print a comparison; `metric` is that of the leaderboard and of all pairs."""
     console.say(f"All runs asked {comparison.asked}." if comparison.asked else "")
     settings = [
         (differing.title(each.key), *(differing.value_words(each.key, value) for value in each.values))

@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, is_dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -83,15 +83,9 @@ def warn(*lines: object) -> None:
 def show(value: Any, as_json: bool, draw: Callable[[], object]) -> None:
     """Print `value` as JSON, or else `draw` it."""
     if as_json:
-        sys.stdout.write(json.dumps(value, ensure_ascii=False, default=_plain) + "\n")
+        sys.stdout.write(json.dumps(value, ensure_ascii=False, default=asdict) + "\n")
     else:
         draw()
-
-
-def _plain(value: Any) -> Any:
-    if is_dataclass(value) and not isinstance(value, type):
-        return asdict(value)
-    raise TypeError(f"{type(value).__name__} is not JSON")
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[object]], title: str = "") -> None:

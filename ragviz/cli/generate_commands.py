@@ -56,7 +56,14 @@ def questions_generate(
     arguments |= {"kinds": plan.read_quotas(kinds, "kinds"), "styles": plan.read_quotas(styles, "styles")}
     arguments |= {"passages": passages, "seed": seed, "verify": verify}
     if dry_run:
-        _show_preview(pipeline.foresee_questions(workspace, **arguments), as_json)
+        preview = pipeline.foresee_questions(workspace, **arguments)
+        assumed = pipeline.ASSUMED if preview.forecast.calls else ""
+        if as_json:
+            body = asdict(preview.forecast) | {"total": preview.forecast.total, "assumed": assumed}
+            console.show(body | {"plan": preview.shown.cells}, as_json, lambda: None)
+        else:
+            _draw_by_document(preview.shown.documents, "planned", lambda planned, _: str(planned))
+            show_forecast(preview.forecast, as_json, assumed)
         return
     try:
         result = console.perform(workspace, question_verbs.generate(workspace, arguments, budget)).result
@@ -102,20 +109,9 @@ def questions_plan(set_name: str, as_json: Json = False) -> None:
     console.show(body, as_json, draw)
 
 
-def _show_preview(preview: pipeline.Preview, as_json: bool) -> None:
-    assumed = pipeline.ASSUMED if preview.forecast.calls else ""
-    if as_json:
-        body = asdict(preview.forecast) | {"total": preview.forecast.total, "assumed": assumed}
-        console.show(body | {"plan": preview.shown.cells}, as_json, lambda: None)
-        return
-    _draw_by_document(preview.shown.documents, "planned", lambda planned, _: str(planned))
-    show_forecast(preview.forecast, as_json, assumed)
-
-
 def _draw_by_document(
     table: Mapping[str, Mapping[str, tuple[int, int]]], title: str, words: Callable[[int, int], str]
 ) -> None:
-    """Print documents × kinds, those documents first of which most is planned."""
     kinds = [name for name in question_types.TYPES if any(name in row for row in table.values())]
     rows = [(name, *(words(*row[kind]) if kind in row else "" for kind in kinds)) for name, row in table.items()]
     console.table(("document", *kinds), rows[:LISTED], title)

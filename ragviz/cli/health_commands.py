@@ -82,7 +82,6 @@ def _say(count: int, done: str, check: str) -> None:
 def _measured(
     workspace: console.Workspace, questions: Sequence[Question], runs: Sequence[Run], made: examination.Examination
 ) -> dict[str, list[effects.Effect]]:
-    """Return for each check what its questions do to the headline score of each run."""
     headlines = [effects.headline(workspace, r, overviews.summary_at(workspace, r)) for r in runs]
     concerned = {key: quarantine.concerned(questions, key, made.found[key]) for key in set_checks.CHECKS}
     return {
@@ -96,7 +95,6 @@ def _body(
     questions: Sequence[Question],
     measured: Mapping[str, list[effects.Effect]],
 ) -> dict[str, Any]:
-    """Return an examination with its effects and the questions in quarantine, as JSON."""
     texts = {question.id: question.text for question in questions}
     rows = []
     for key, check in set_checks.CHECKS.items():

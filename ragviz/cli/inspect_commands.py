@@ -55,7 +55,9 @@ def inspect(run_name: RunName, question_id: str, as_json: Json = False) -> None:
             for f in search.with_chunks(workspace, run.corpus_id, retrieved.ranking.hits()[: run.config.k])
         ],
         "evidence": _evidence(question, retrieved, store.documents.names(run.corpus_id)),
-        **_evaluated(evaluated),
+        "judged": evaluated and asdict(evaluated) | {"question": question.id},
+        "questeval": evaluated and _questeval(evaluated.bank, evaluated.bank_answers),
+        "extractive_questeval": evaluated and _questeval(evaluated.extractive_bank, evaluated.extractive_bank_answers),
         "scores": scores,
         "judge_reliable": controlled.reliable if controlled else None,
         "chosen_by": run.provenance.get("chosen_by"),
@@ -82,16 +84,6 @@ def _evidence(question: Question, retrieved: Retrieved, names: Mapping[str, str]
         }
         for group, chunk_ids in zip(question.evidence, retrieved.gold, strict=False)
     ]
-
-
-def _evaluated(evaluated: EvaluatedAnswer | None) -> dict[str, Any]:
-    if evaluated is None:
-        return dict.fromkeys(("judged", "questeval", "extractive_questeval"))
-    return {
-        "judged": asdict(evaluated) | {"question": evaluated.question.id},
-        "questeval": _questeval(evaluated.bank, evaluated.bank_answers),
-        "extractive_questeval": _questeval(evaluated.extractive_bank, evaluated.extractive_bank_answers),
-    }
 
 
 def _questeval(bank: Bank | None, answers: Sequence[str | None] | None) -> dict[str, Any] | None:

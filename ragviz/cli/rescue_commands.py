@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from ragviz.analysis import rescue as rescuing
 from ragviz.cli import console
 from ragviz.cli.options import Json, RunName
-from ragviz.core.configuration import Run
 from ragviz.runs import alternatives, replays, rescue_words
 from ragviz.service import run_verbs
-from ragviz.text import counts
 
 
 def rescue(
@@ -20,7 +18,6 @@ def rescue(
     k: Annotated[int | None, typer.Option("-k", help="Lost is what ranks below k; default: the run's.")] = None,
     stored: Annotated[bool, typer.Option("--stored", help="Search nothing: stored runs and replays only.")] = False,
     build: Annotated[bool, typer.Option("--build", help="Other chunkings, prefixes, rerankers, too.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Tell what it would take, and do nothing.")] = False,
     as_json: Json = False,
 ) -> None:
     """Show which change would rescue the lost questions of a run, and what it would break.
@@ -33,9 +30,6 @@ def rescue(
     workspace = console.open_workspace()
     run = workspace.store.runs.get(run_name)
     alternatives.check(run, k)
-    if dry_run:
-        _foresee(workspace, run, build=build, as_json=as_json)
-        return
     failed: dict[str, str] = {}
     if not stored:
         failed = dict(console.perform(workspace, run_verbs.replay(workspace, run, build=build)).result["failed"])
@@ -43,23 +37,6 @@ def rescue(
     rescued = replays.rescue(columns, run.config.k if k is None else k)
     body = rescue_words.to_json(columns, rescued) | {"failed": failed}
     console.show(body, as_json, lambda: _draw(columns, rescued, failed))
-
-
-def _foresee(workspace: console.Workspace, run: Run, *, build: bool, as_json: bool) -> None:
-    """Print what is to be done: searches, and what is built first with its cost."""
-    changes = alternatives.changes_of(workspace, run)
-    held = replays.stored_replays(workspace, changes)
-    computed = changes.missing(held, "compute") if build else []
-    body: dict[str, Any] = {
-        "run": run.name,
-        "questions": len(changes.questions),
-        "search": [change.key for change in changes.missing(held, "search")],
-        "build": [change.key for change in computed],
-        "cost": alternatives.foreseen_words(workspace, changes, computed) if computed else "",
-    }
-    searched, search = counts.counted(body["questions"], "question"), ", ".join(body["search"]) or "nothing new"
-    built = f"Built first: {', '.join(body['build'])}: {body['cost']}." if computed else ""
-    console.show(body, as_json, lambda: console.say(f"{searched} would be searched by: {search}.", built))
 
 
 def _draw(columns: replays.Columns, rescued: rescuing.Rescue, failed: dict[str, str]) -> None:

@@ -88,7 +88,6 @@ def results(
 
 
 def _body(found: Results) -> dict[str, Any]:
-    """Return the results of a run as JSON, without the means over parts of its questions."""
     run, summary, judgement, made = found.run, found.summary, found.judgement, found.run.provenance
     body: dict[str, Any] = {"run": run.name, "fingerprint": run.fingerprint, "status": run.status, "k": summary.k}
     if run.config.reranker != "none":
@@ -195,7 +194,6 @@ def _draw_judgement(found: Results) -> None:
 
 
 def _draw_losses(found: Results) -> None:
-    """Draw where questions were lost at the k of the summary, which answers abstained, and what all cost."""
     run, judgement, k = found.run, found.judgement, found.summary.k
     steps = judgements.lost_steps(run, found.causes, set(found.summary.question_ids), k)[1:]
     only = ", retrieval only" if judgements.made_at(run, k) else ""

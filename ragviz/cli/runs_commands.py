@@ -55,19 +55,14 @@ def runs_list(
     def cells(run: Run) -> tuple[object, ...]:
         answers = f"{run.answered_by}, from {targets.target_of(run).basis}" if run.knows.answers else "none"
         made = (run.name, status[run.id], run.index_name, run.set_name, run.ranked_by, answers)
-        estimates = (_mean(measured.get(run.id), name, run) for name in means)
-        return (*made, ", ".join(run.tags), console.line(run.note), *estimates)
+        summary = measured.get(run.id)
+        estimates = [summary.at_k(name, run.config.k) if summary else None for name in means]
+        cells = [console.interval(each) if each else "" for each in estimates]
+        return (*made, ", ".join(run.tags), console.line(run.note), *cells)
 
     columns = ("run", "status", "index", "questions", "retriever", "answers", "tags", "note")
-    headers = (*columns, *(("recall@k", "mrr") if metrics else ()))
+    headers = (*columns, *(("recall at its k", "mrr") if metrics else ()))
     console.show(records, as_json, lambda: console.table(headers, [cells(run) for run in runs]))
-
-
-def _mean(summary: overviews.RunSummary | None, name: str, run: Run) -> str:
-    """Write a mean with its interval, at the run's k; "" where the run has none."""
-    estimate = summary.at_k(name, run.config.k) if summary else None
-    at = f" at {run.config.k}" if name == "recall" else ""
-    return f"{console.interval(estimate)}{at}" if estimate else ""
 
 
 @runs_app.command("questions")
@@ -161,7 +156,6 @@ def runs_import(
 
 
 def _show_reading(workspace: console.Workspace, reading: logged_item.Reading, as_json: bool) -> None:
-    """Draw the first five items of a file under their roles, what is known of all, and what judging would take."""
     judging, known = run_verbs.foresee_log(workspace, reading.logs), reading.counts
     of_logs = [(log, log.counts) for log in reading.logs]
     first = [item for log in reading.logs for item in log.items[:5]][:5]
@@ -351,7 +345,6 @@ def run_questions(
 
 
 def _end_with(job: Job) -> None:
-    """Exit 1 when questions of a run could not be answered or judged."""
     if failed := job.result["failed"]:
         words = f"{counts.counted(failed, 'question')} could not be answered or judged completely"
         console.fail(f"{words}: `ragviz rejudge {job.result['run']}` tries again.", 1)

@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 import typer
 
-from ragviz.analysis import risk_coverage
 from ragviz.cli import console
 from ragviz.cli.options import Json, RunName
 from ragviz.core.errors import UsageError
@@ -50,6 +49,12 @@ def what_if(
         picked = risk_coverage.chosen(cases.cases, risk, seed=run.config.seed)
     except UsageError as error:
         notes["risk_coverage"] = str(error)
+    risked: dict[str, Any] | None = None
+    if curve is not None:
+        risked = asdict(curve) | {name: getattr(cases, name) for name in ("judged", "left_out", "unanswerable")}
+        for name in ("thresholds", "coverage", "risk", "low", "high"):  # what is not finite is null
+            risked[name] = [number if math.isfinite(number) else None for number in risked[name].tolist()]
+        risked["chosen"] = picked
     fused = run.config.rrf_constant if run.config.retriever == "hybrid" else None
     body = {
         "run": run.name,
@@ -57,7 +62,7 @@ def what_if(
         "choices": asdict(choices) | {"rrf_constant": constant},
         "n": len(stored.rankings.results),
         "metrics": effects,
-        "risk_coverage": None if curve is None else _risk(cases, curve) | {"chosen": picked},
+        "risk_coverage": risked,
         "notes": notes,
     }
 
@@ -70,11 +75,3 @@ def what_if(
         console.say(*notes.values())
 
     console.show(body, as_json, draw)
-
-
-def _risk(of: what_ifs.Risk, curve: risk_coverage.Curve) -> dict[str, Any]:
-    """Return the risk–coverage curve as JSON; a number that is not finite is null."""
-    body = asdict(curve)
-    for name in ("thresholds", "coverage", "risk", "low", "high"):
-        body[name] = [number if math.isfinite(number) else None for number in body[name].tolist()]
-    return body | {name: getattr(of, name) for name in ("judged", "left_out", "unanswerable")}

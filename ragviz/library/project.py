@@ -420,7 +420,6 @@ class Project(Shown):
         return f"ragviz project in {self.workspace.settings.home}"
 
     def _table(self) -> pd.DataFrame:
-        """What each corpus holds."""
         import pandas as pd
 
         store = self.workspace.store

@@ -37,12 +37,6 @@ def listed(runs: Sequence[Run], k: int) -> list[str]:
     return list(compared_questions.listed(pair_of(runs, k)).ids)
 
 
-def chosen_side(runs: Sequence[Run]) -> Run:
-    """Draw the choice of the run whose details are shown."""
-    name = address.choose_one("Run", short_names([run.name for run in runs], 32), "of")
-    return next(run for run in runs if run.name == name)
-
-
 def body(runs: Sequence[Run], question_id: str, k: int) -> None:
     """Draw reference and evidence, then a column for each of two runs: cause, answer; their rankings; all scores."""
     question = cache.questions(runs[0])[question_id]

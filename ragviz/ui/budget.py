@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Literal
 
 import streamlit as st
 
@@ -28,23 +27,14 @@ def field(explained: str, key: str | None = None, default: float | None = None) 
     return None if dollars is None else float(dollars)
 
 
-def field_of_run(run: Run, key: str) -> float | None:
-    """Ask for the budget of a run that is continued; the default is its last one."""
-    return field("For the whole run, including what it has paid so far.", key, last_budget(run))
+def field_of(continued: Run | Experiment, key: str) -> float | None:
+    """Ask for the budget of a run or an experiment that is continued; the default is its last one."""
+    return field("For the whole of it, including what it has paid so far.", key, last_budget(continued))
 
 
-def field_of_experiment(experiment: Experiment) -> float | None:
-    """Ask for the budget of an experiment that is continued or confirmed; the default is its last one."""
-    explained = "For all its runs, including what they have paid so far; for a confirmation, for its two runs."
-    return field(explained, f"budget-{experiment.id}", _newest("experiment", experiment.id))
-
-
-def last_budget(run: Run) -> float | None:
-    """Return the budget that a run was given last, None when it had none."""
-    return _newest("run", run.name)
-
-
-def _newest(noun: Literal["run", "experiment"], name: str) -> float | None:
+def last_budget(made_before: Run | Experiment) -> float | None:
+    """Return the budget that a run or an experiment was given last, None when it had none."""
+    noun, name = ("run", made_before.name) if isinstance(made_before, Run) else ("experiment", made_before.id)
     made = (job for job in queue.listed(cache.workspace()) if queue.made_by(job, noun) == name)
     newest = next(made, None)
     return None if newest is None else newest.arguments.get("budget")

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from ragviz.analysis import points, slices
+from ragviz.analysis import outcomes, points, slices
 from ragviz.analysis.comparison_words import difference_words, p_words
 from ragviz.analysis.points import Points
 from ragviz.analysis.rules import direction
@@ -120,16 +120,22 @@ def in_slices(shown: Compared) -> None:
         return
     exploratory = "Exploratory: the slices were not declared before. "
     st.markdown(plain(exploratory + slices.multiplicity_words(found)))
-    _slices_table(shown, found.slices)
+
+    def opened(each: Slice) -> None:
+        question_table.forget_selections()
+        address.put(**dict.fromkeys((*CHOSEN, "side")) | {"slice": each.part.key, "tab": TAB})
+
+    rows, short = slice_rows(found.slices, shown.names), short_names(shown.names, 16)
+    table.draw(
+        rows, "slices", alt="Slices of the questions", above=wording.counted(len(rows), "slice"), file="slices",
+        columns={"Slice": 260, "n": 50, **{name: table.number(120, "%.2f", label=short[name]) for name in short},
+                 "Clusters": table.number(70, help="Documents; those that one question needs are one.")},
+        most=12, among=found.slices, turn=_turn(), opened=opened,
+    )  # fmt: skip
     notes = [slices.clusters_words(found)]
     if any(each.part.by == "length" for each in found.slices):
         notes.append("The length of a question is in words; each ideograph counts as one.")
     st.caption(plain(" ".join(filter(None, [*notes, "A row lists its questions."]))))
-
-
-def _list_slice(key: str) -> None:
-    question_table.forget_selections()
-    address.put(**dict.fromkeys((*CHOSEN, "side")) | {"slice": key, "tab": TAB})
 
 
 def slice_rows(chosen: Sequence[Slice], names: Sequence[str]) -> pd.DataFrame:
@@ -149,16 +155,6 @@ def slice_rows(chosen: Sequence[Slice], names: Sequence[str]) -> pd.DataFrame:
         for each in chosen
     )
     return rows.astype({names[0]: float, names[1]: float})
-
-
-def _slices_table(shown: Compared, chosen: Sequence[Slice]) -> None:
-    rows, short = slice_rows(chosen, shown.names), short_names(shown.names, 16)
-    table.draw(
-        rows, "slices", alt="Slices of the questions", above=wording.counted(len(rows), "slice"), file="slices",
-        columns={"Slice": 260, "n": 50, **{name: table.number(120, "%.2f", label=short[name]) for name in short},
-                 "Clusters": table.number(70, help="Documents; those that one question needs are one.")},
-        most=12, among=chosen, turn=_turn(), opened=lambda each: _list_slice(each.part.key),
-    )  # fmt: skip
 
 
 # Points of the scatter
@@ -254,7 +250,6 @@ def listed(shown: Compared) -> Listed:
 
 
 def _chosen(shown: Compared) -> tuple[dict[str, str], set[str] | None]:
-    """Return the words of what is chosen of `CHOSEN`, and the ids of the questions; None when nothing is."""
     chips: dict[str, str] = {}
     sets: list[set[str]] = []
 
@@ -339,11 +334,9 @@ def case_rows(shown: Compared, found: Listed) -> pd.DataFrame:
     for name, values in zip(names, both.values, strict=True):
         cells[name] = [float(values[row_of[i]]) if i in row_of else None for i in found.ids]
     if comparison.metrics:
+        missed = outcomes.title("missed", 0, comparison.depth).lower()
         rank_row = {question_id: row for row, question_id in enumerate(comparison.question_ids)}
         for name, ranks in zip(names, comparison.ranks[[0, shown.place]], strict=True):
-            cells[f"Rank {name}"] = [
-                question_table.rank_cell(int(ranks[rank_row[i]]), comparison.depth) if i in rank_row else "–"
-                for i in found.ids
-            ]
+            cells[f"Rank {name}"] = [str(ranks[rank_row[i]] or missed) if i in rank_row else "–" for i in found.ids]
     rows = pd.DataFrame(cells | {"Id": list(found.ids)})
     return rows.astype(dict.fromkeys(names, "Float64"))

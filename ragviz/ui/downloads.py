@@ -9,7 +9,6 @@ import streamlit as st
 
 from ragviz.analysis.rules import Rule
 from ragviz.core.configuration import Run
-from ragviz.core.experiment import Experiment
 from ragviz.report import reports
 from ragviz.runs import exports
 from ragviz.ui import cache
@@ -30,7 +29,11 @@ def popover(run: Run) -> None:
         st.markdown("**Files** · for spreadsheets and imports")
         with st.container(horizontal=True, gap="small"):
             for name in exports.FILES:
-                _button(run, name, partial(one, name), name)
+                media_type = _MEDIA_TYPES.get(name.rpartition(".")[2], "text/plain")
+                st.download_button(
+                    name, partial(one, name), f"{run.name}-{name}", media_type, key=f"download-{name}",
+                    on_click="ignore",
+                )  # fmt: skip
         st.caption("The command `ragviz export` writes a table for each thing that the run holds.")
 
 
@@ -39,15 +42,11 @@ def report_button(runs: Sequence[Run], k: int | None = None, rule: Rule | None =
     primary = rule.primary if rule is not None and rule.declared else ""
     effect = None if rule is None else rule.minimum_effect
     name = runs[0].name if len(runs) == 1 else f"{len(runs)}-runs"
-    _report_button(name, lambda: reports.of_runs(cache.workspace(), runs, k, primary=primary, minimum_effect=effect))
+    report(name, lambda: reports.of_runs(cache.workspace(), runs, k, primary=primary, minimum_effect=effect))
 
 
-def experiment_report_button(experiment: Experiment) -> None:
-    """Draw the button that makes and downloads the report of an experiment."""
-    _report_button(experiment.name, lambda: reports.made(cache.workspace(), [experiment.id]))
-
-
-def _report_button(name: str, made: Callable[[], bytes]) -> None:
+def report(name: str, made: Callable[[], bytes]) -> None:
+    """Draw the button that makes and downloads a report."""
     st.download_button(
         "Report (HTML)",
         made,
@@ -57,8 +56,3 @@ def _report_button(name: str, made: Callable[[], bytes]) -> None:
         icon=":material/summarize:",
         on_click="ignore",
     )
-
-
-def _button(run: Run, label: str, made: Callable[[], bytes], file: str) -> None:
-    media_type = _MEDIA_TYPES.get(file.rpartition(".")[2], "text/plain")
-    st.download_button(label, made, f"{run.name}-{file}", media_type, key=f"download-{file}", on_click="ignore")

@@ -45,7 +45,6 @@ def _stored(question_set: QuestionSet) -> dict[str, Any] | None:
 
 
 def _start(question_set: QuestionSet, info: IndexInfo, last: Mapping[str, Any]) -> None:
-    """Draw the choices, at first those of the `last` drill, and the button; one that is active is shown here too."""
     active = job_panel.active_job("drill", question_set.corpus_id, questions=question_set.name)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         retrievers = offered(info.config)

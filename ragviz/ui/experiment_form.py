@@ -75,7 +75,6 @@ def choose(corpus: Corpus, sets: Sequence[QuestionSet]) -> Chosen:
 
 
 def _values(field: Field, default: str, at_first: Sequence[str]) -> list[str]:
-    """Draw the choice of several values of an axis, which the address keeps; without one, `default` is taken."""
     settings = cache.workspace().settings
     configured: dict[str, Sequence[str]] = {
         "embedder": (settings.embedder, NO_EMBEDDER),
@@ -97,7 +96,6 @@ def _values(field: Field, default: str, at_first: Sequence[str]) -> list[str]:
 
 
 def _lines(field: Field, _default: str, _at_first: Sequence[str]) -> list[str]:
-    """Draw the field of a text, whose lines are the values; they may hold commas."""
     lines = st.text_area(
         field.label, key=f"experiment-{field.name}", placeholder="default: none", height=68,
         disabled=not cache.workspace().settings.model_configured,
@@ -179,14 +177,6 @@ def asks_models(cells: Sequence[Cell]) -> bool:
     return any(c.run.knows.answers or c.run.metrics or rerankers.model_of(c.run.reranker) for c in cells)
 
 
-def _lasts(estimate: Takes) -> str:
-    if estimate.seconds is not None:
-        return f"{wording.duration(estimate.seconds)} in all"
-    if estimate.embedding_seconds is not None:
-        return f"{wording.duration(estimate.embedding_seconds)}, and retrieving: not measured on this machine yet"
-    return "no speed of embedding measured on this machine yet"
-
-
 def cost(corpus: Corpus, chosen: Chosen) -> None:
     """Draw what the sweep takes, and what is there already."""
     heading.section("What it takes")
@@ -198,11 +188,14 @@ def cost(corpus: Corpus, chosen: Chosen) -> None:
     counted = asks and st.session_state.get("calls-counted") == key
     estimate = _takes(of, key, corpus, chosen, calls=counted or not asks)
     there = len(estimate.indexes) - len(estimate.to_build)
+    seconds = estimate.embedding_seconds if estimate.seconds is None else estimate.seconds
+    parts = "to embed; retrieving: no speed known yet" if estimate.seconds is None else "in all"
+    lasts = "no speed of embedding known yet" if seconds is None else f"{wording.duration(seconds)} {parts}"
     with tiles.row():
         tiles.tile("Cells", f"{estimate.cells:,}", f"{estimate.questions:,} questions each")
         tiles.tile("Rankings", f"{estimate.rankings:,}", "cells that differ in k share one")
         tiles.tile("Indexes to build", f"{len(estimate.to_build):,}", f"{there:,} built already")
-        tiles.tile("Chunks to embed", f"{estimate.chunks:,}", _lasts(estimate))
+        tiles.tile("Chunks to embed", f"{estimate.chunks:,}", lasts)
         if estimate.forecast is not None and counted:
             tiles.forecast(estimate.forecast)
     for index in estimate.to_build:

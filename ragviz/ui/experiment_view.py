@@ -82,7 +82,7 @@ def _actions(shown: Outcome, *, active: bool) -> None:
     refusal = _refusal(experiment)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         pays = experiment_form.asks_models(experiment.cells) and (todo or not refusal)
-        dollars = budget.field_of_experiment(experiment) if pays else None
+        dollars = budget.field_of(experiment, f"budget-{experiment.id}") if pays else None
         if todo:
             label = f"Try {wording.counted(failed, 'failed cell')} again" if failed == todo else "Go on"
             new = partial(experiment_verbs.go_on, cache.workspace(), experiment, dollars)

@@ -248,7 +248,6 @@ def current_corpus() -> Corpus | None:
 
 
 def _corpus_of_address() -> str | None:
-    """Return the name of the corpus to which the run, index or question set of the address belongs."""
     store = cache.workspace().store
     look_ups: dict[str, Callable[[str], Any]] = {
         "run": store.runs.get,

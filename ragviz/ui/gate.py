@@ -218,7 +218,6 @@ def _names_session_of_another(scope: Scope, person: Person | None) -> bool:
 
 
 def _kept_of(name: str) -> int:
-    """Return the bytes of the files that Streamlit keeps for the sessions of a person."""
     from streamlit.runtime import Runtime
     from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 
@@ -303,7 +302,6 @@ _PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>ragviz</t
 
 
 def _called(allowed: Access, who: SignedIn) -> str:
-    """Return the name of a person; of one who may do nothing here, what the provider or proxy says."""
     if (person := person_of(allowed, who)) is not None:
         return person.name
     return one_line(who.name or str(who.claims.get("email") or who.claims.get("sub") or ""))[:200]

@@ -48,7 +48,11 @@ def draw(corpus: Corpus, question_set: QuestionSet, index: IndexInfo | None) -> 
     if made is not None:
         sentences = [escape(sentence) for sentence in contents.verdict(made.contents)]
         st.html(f'<p class="rv-verdict">{" ".join(sentences)}</p>')
-        st.caption(plain(_basis(question_set, made)))
+        on = f"index {made.index}" if made.index else "no index: rarity of words and other chunks are not known"
+        version = f"version {made.version}" if made.version else "before its first edit"
+        words = [f"{wording.counted(made.contents.questions, 'question')} of {question_set.name}", version, f"on {on}"]
+        types = contents.types_words(made.contents)
+        st.caption(plain(f"{', '.join([*words, wording.ago(made.created)])}{f' · {types}' if types else ''}"))
     if index is not None:
         notices.behind(index)
     if note := synthetic.banner([run.config for run in runs], [q.generator for q in questions.values() if q.asked]):
@@ -79,15 +83,6 @@ def _examined(question_set: QuestionSet, index: IndexInfo | None) -> Examination
         label = "Check it again" if made else "Check it"
         job_panel.button(label, "examine", lambda: new, active=going, going="Checking…", kind="primary")
     return made
-
-
-def _basis(question_set: QuestionSet, made: Examination) -> str:
-    on = f"index {made.index}" if made.index else "no index: rarity of words and other chunks are not known"
-    types = contents.types_words(made.contents)
-    of_types = f" · {types}" if types else ""
-    version = f"version {made.version}" if made.version else "before its first edit"
-    counted = wording.counted(made.contents.questions, "question")
-    return f"{counted} of {question_set.name}, {version}, on {on}, {wording.ago(made.created)}{of_types}"
 
 
 @cache.kept(16, "Measuring without the questions found")

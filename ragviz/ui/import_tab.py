@@ -140,7 +140,6 @@ def _problems(result: Mapping[str, Any]) -> None:
 
 @st.cache_data(show_spinner=False, max_entries=4)
 def _rows(key: str) -> pd.DataFrame:
-    """Return the problems of an import as a table; the key is a digest of them."""
     problems = exchange.problems_of(cache.workspace(), key)
     rows = {"Row": [p.row for p in problems], "Reason": [p.reason for p in problems]}
     several = len({p.file for p in problems}) > 1

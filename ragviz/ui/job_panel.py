@@ -39,7 +39,12 @@ def submit(button: str, new: NewJob) -> Job:
     if is_new:
         _watch(job)
     else:
-        st.toast(f"{plain(job.title)} {_state(job)}. Nothing was started a second time.")
+        stands = "is waiting or running already"
+        if job.status not in queue.ACTIVE:
+            stands = f"has ended ({_ending(job)}) since this page was shown"
+        elif job.cancel:
+            stands = "is being cancelled: start it again when it has ended"
+        st.toast(f"{plain(job.title)} {stands}. Nothing was started a second time.")
     return job
 
 
@@ -83,15 +88,7 @@ def submit_files(
     st.rerun()
 
 
-def _state(job: Job) -> str:
-    """Return how it stands with a job that somebody wanted to start again."""
-    if job.status not in queue.ACTIVE:
-        return f"has ended ({_ending(job)}) since this page was shown"
-    return "is being cancelled: start it again when it has ended" if job.cancel else "is waiting or running already"
-
-
 def _watch(job: Job) -> None:
-    """Announce a job that this page has just started, and its end when it comes."""
     st.session_state.setdefault(_ACTIVE, {})[job.id] = job.title
     st.toast(f"Started: {plain(job.title)}")
 
@@ -114,11 +111,6 @@ def jobs_of(kind: str, corpus_id: str, **arguments: Any) -> list[Job]:
 def active_job(kind: str, corpus_id: str, **arguments: Any) -> Job | None:
     """Return the newest active one of `jobs_of`, None without one."""
     return next((job for job in jobs_of(kind, corpus_id, **arguments) if job.status in queue.ACTIVE), None)
-
-
-def newest_job(kind: str, corpus_id: str, **arguments: Any) -> Job | None:
-    """Return the newest one of `jobs_of`, None without one."""
-    return next(iter(jobs_of(kind, corpus_id, **arguments)), None)
 
 
 def stops_jobs() -> str:

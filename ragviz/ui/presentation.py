@@ -162,7 +162,6 @@ def _path(corpus: Corpus | None) -> list[Step]:
 
 
 def _go(step: Step) -> None:
-    """Go to a step; of two runs, to the first question that their comparison tells."""
     params: dict[str, str | int | None] = {PARAMETER: 1, STEP: None, **step.params}
     if step.pair:
         comparison = cache.comparison(cache.state(*(run.id for run in step.pair)), step.pair[0].config.k)

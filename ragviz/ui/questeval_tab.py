@@ -111,17 +111,10 @@ def draw(run: Run, k: int, shown_ids: pd.Series[str], key: str) -> None:
 
 
 def _nothing(run: Run, judgement: Judgement) -> None:
-    metrics = [name for names in METRICS.values() for name in names if name in judgement.metrics]
-    if metrics:  # computed, and nothing to ask or to compare
-        with notices.empty(f"RAGQuestEval asked nothing: {judgement.metrics[metrics[0]].without}."):
-            address.link("results", "Look at the scores", run=run.name, tab="Scores")
-        return
-    how = ": it takes answers and their references."
-    if not run.knows.opaque:
-        how = ". Make a run with an answerer and the metric **RAGQuestEval recall**, which a model judges, or "
-        how += "**RAGQuestEval recall, extractive**, which needs no model."
-    with notices.empty(f"RAGQuestEval was not computed{how}"):
-        if not run.knows.opaque:
+    computed = [judgement.metrics[name] for names in METRICS.values() for name in names if name in judgement.metrics]
+    why = f"asked nothing: {computed[0].without}" if computed else "was not computed: it takes answers and references"
+    with notices.empty(f"RAGQuestEval {why}."):
+        if not computed and not run.knows.opaque:
             address.link("run", "Make a run", index=run.provenance["index"], set=run.provenance["questions"])
 
 
@@ -235,10 +228,8 @@ def of_answer(evaluated: EvaluatedAnswer | None, run: Run) -> None:
         why = "RAGQuestEval was not among the metrics of this run."
         if not answers:
             why = "This run has no answers: RAGQuestEval compares an answer with its reference."
-        elif evaluated is not None and not evaluated.question.answer:
-            why = "RAGQuestEval asks from the reference answer, and this question has none."
-        elif evaluated is not None and evaluated.recording.status != "answered":
-            why = "There is no answer to compare with the reference."
+        elif evaluated is not None and not (evaluated.question.answer and evaluated.recording.answer):
+            why = "RAGQuestEval compares an answer with its reference, and one of them is missing here."
         with notices.empty(why):
             if not run.knows.opaque:
                 address.link("run", "Make a run with RAGQuestEval")

@@ -114,7 +114,6 @@ def _piece(corpus: Corpus, draft: Draft, names: dict[str, str], name: str, place
 
 @cache.kept(64, "Searching the documents")
 def _anywhere(corpus: Corpus, text: str) -> list[occurrences.Place]:
-    """Return where the text of a deleted document stands in the others, word for word."""
     return occurrences.proposals_anywhere(cache.workspace().store, corpus.id, [text])[text]
 
 

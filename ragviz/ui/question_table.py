@@ -48,11 +48,6 @@ def rank_pair(words: str | None, depth: int) -> tuple[int, int] | None:
     return (first, last) if first is not None and last is not None and first <= last else None
 
 
-def rank_cell(rank: int, depth: int) -> str:
-    """Return a rank as a cell shows it; 0 is evidence that was not found to `depth`."""
-    return str(rank) if rank else outcomes.title("missed", rank, depth).lower()
-
-
 def score_range(words: str) -> tuple[float, float] | None:
     """Parse the parameter `score`, None for anything but two numbers from 0 to 1 or "none".
 
@@ -205,7 +200,6 @@ def _of_part(run: Run, rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _changed_ids(run: Run, k: int, name: str, key: str) -> frozenset[str] | None:
-    """Return the ids of the questions that a change rescues or breaks, None of one that was not tried."""
     if measurements.unranked_words(run):
         return None
     rescue, ids = cache.rescue(run, k), cache.summary(run, k).question_ids
@@ -265,11 +259,6 @@ def list_clicked(name: str, value: str | None, **others: str) -> None:
         address.put(**{name: None})
     else:
         list_only(name, value, **others)
-
-
-def list_part(part: evaluate.Slice) -> None:
-    """List the questions of a kind, type, style or document. Other filters stay."""
-    address.put(**dict.fromkeys(evaluate.PARTS[1:]) | {part.by: part.name})
 
 
 def forget_selections() -> None:

@@ -45,7 +45,7 @@ def draw(run: Run, k: int) -> None:
 
 
 def _not_tried(run: Run, columns: Columns) -> None:
-    job = job_panel.newest_job("replay", run.corpus_id, run=run.id)
+    job = next(iter(job_panel.jobs_of("replay", run.corpus_id, run=run.id)), None)
     failed = dict(job.result.get("failed", {})) if job is not None and job.status == "done" else {}
     active = job if job is not None and job.status in queue.ACTIVE else None
     n = wording.counted(len(columns.changes.questions), "question")
@@ -134,7 +134,6 @@ def _lister(label: str, name: str, value: str, key: str, *, disabled: bool = Fal
 
 
 def _action(run: Run, columns: Columns, row: Row) -> None:
-    """Draw the link to the form with what makes the run of a change; a run that there is already is compared."""
     change, replay = columns.change(row.replay.key), row.replay
     if presentation.on():  # nothing is changed
         return

@@ -101,7 +101,6 @@ def show(question_set: QuestionSet, questions: Sequence[Question], names: Mappin
 
 
 def _filtered(questions: Sequence[Question]) -> list[Question]:
-    """Return the questions that pass the filters of the address, those that no run asks last."""
     status = address.choose_one("Status", {name: name for name in SHOWN}, "status")
     words = filters.find("find", "Find in questions and answers")
     matches = [q for q in questions if words in q.text.casefold() or words in q.answer.casefold()]

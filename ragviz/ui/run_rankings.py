@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
 from ragviz.analysis import diagnose, outcomes, run_verdict
-from ragviz.analysis.evaluate import Part, Slice, Summary
+from ragviz.analysis.evaluate import PARTS, Part, Slice, Summary
 from ragviz.core.configuration import Run
-from ragviz.core.question import Question
 from ragviz.metrics.registry import METRICS, title_of
 from ragviz.report import curve_plots, plots
 from ragviz.runs import judgements
 from ragviz.ui import address, cache, question_table
 from ragviz.ui.kit import figure, heading, table, tiles
 
-PARTS = 100
+ROWS = 100
+"""Parts that are shown at once."""
 
 
 def outcome_bar(counts: outcomes.Counts, k: int, depth: int) -> None:
@@ -88,7 +88,10 @@ def lost_words(run: Run, lost: run_verdict.Losses, k: int, chosen: str) -> str:
 
 def slices_table(run: Run, summary: Summary, key: str) -> None:
     """Draw one metric by kind and by document, or by type or style; a row filters the questions by it."""
-    offered = divisions(cache.questions(run).values())
+    offered: dict[str, tuple[str, tuple[Part, ...]]] = {"document": ("Evidence and document", ("kind", "document"))}
+    said: tuple[Part, ...] = ("type", "style")
+    asked = cache.questions(run).values()
+    offered |= {part: (part.capitalize(), (part,)) for part in said if any(getattr(each, part) for each in asked)}
     labels = {label.split("@")[0]: label for label in (*summary.scores, *cache.overview(run).judgement.metrics)}
     above = table.row_above("by-document")
     with above:
@@ -101,23 +104,14 @@ def slices_table(run: Run, summary: Summary, key: str) -> None:
     label = labels[name or "recall"]
     divided = cache.breakdown(run, summary.k, offered[by][1], (label,))
     column = "Evidence or document" if by == "document" else offered[by][0]
-    shown = divided.slices(*table.page(len(divided.parts), PARTS, "parts"))
+    shown = divided.slices(*table.page(len(divided.parts), ROWS, "parts"))
     table.draw(
         slice_rows(shown, label, summary.depth, column), "by-document",
         alt="A metric by kind and document", above=above, file=f"{run.name}-per-{by}", most=8,
         columns={column: 176, "95 % CI": 82, "n": 35, "Questions": 66, title_of(label): table.bar(80)},
-        among=shown, turn=f"{by}-{key}", opened=question_table.list_part,
+        among=shown, turn=f"{by}-{key}",
+        opened=lambda part: address.put(**dict.fromkeys(PARTS[1:]) | {part.by: part.name}),
     )  # fmt: skip
-
-
-def divisions(questions: Iterable[Question]) -> dict[str, tuple[str, tuple[Part, ...]]]:
-    """Return by what a run's questions can be divided: title and parts by key; type and style where they are said."""
-    asked = list(questions)
-    said: tuple[Part, ...] = ("type", "style")
-    offered: dict[str, tuple[str, tuple[Part, ...]]] = {"document": ("Evidence and document", ("kind", "document"))}
-    return offered | {
-        part: (part.capitalize(), (part,)) for part in said if any(getattr(question, part) for question in asked)
-    }
 
 
 def slice_rows(slices: Sequence[Slice], label: str, depth: int, column: str = "Evidence or document") -> pd.DataFrame:

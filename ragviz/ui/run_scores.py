@@ -80,7 +80,7 @@ def judge_again(run: Run, label: str = "Judge again", metrics: Sequence[str] = (
     """
     dollars = None
     if metrics or run.config.model or run.config.judge or rerankers.model_of(run.config.reranker):
-        dollars = budget.field_of_run(run, f"again-{label}-{run.id}")
+        dollars = budget.field_of(run, f"again-{label}-{run.id}")
     judging = partial(run_verbs.judge, metrics=metrics) if metrics else run_verbs.judge_again
     explained = "Repeats the failed calls; all calls, when the judge was unreliable and no longer is."
     if metrics:

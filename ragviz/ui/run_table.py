@@ -119,16 +119,11 @@ def column_configs(metrics: Mapping[str, str]) -> dict[str, Any]:
 
 def cannot_compare(runs: Sequence[Run], common: int) -> str:
     """Say what is missing to compare the runs that are ticked, which share `common` questions; "" when nothing is."""
-    if len(runs) < 2:
-        return "Tick one more run to compare it with." if runs else "Tick two runs or more to compare them."
-    if len(runs) > MOST_COMPARED:
-        return f"{len(runs)} runs are ticked; at most {MOST_COMPARED} are compared."
+    if not 2 <= len(runs) <= MOST_COMPARED:
+        return f"Tick 2 to {MOST_COMPARED} runs to compare them."
     if unfinished := [run.name for run in runs if run.status != "done"]:
         return f"{', '.join(unfinished)}: not finished. Only finished runs are compared."
-    if not common:
-        asked = ", ".join(f"{run.name} asks “{run.set_name}”" for run in runs)
-        return f"They share no question ({asked}): only runs on the same questions are compared."
-    return ""
+    return "" if common else "These runs share no question: only runs on the same questions are compared."
 
 
 @st.dialog("Edit the run")

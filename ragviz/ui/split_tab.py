@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import get_args
 
 import pandas as pd
@@ -31,7 +32,14 @@ def show(question_set: QuestionSet, questions: Sequence[Question]) -> None:
     left, right = st.columns([2, 3], gap="medium")
     with left:
         st.markdown(WHY)
-        _present(question_set, questions)
+        if question_set.split is None:
+            st.markdown(f"{plain(question_set.name)} is not split yet.")
+        else:
+            st.markdown(f"Now: **{plain(splits.set_words(question_set))}**.")
+            grouped = question_set.split.kind == "grouped"
+            shared = splits.shared_words(question_set.split, questions) if grouped else ""
+            for words in filter(None, (shared, splits.neither_words(question_set))):
+                st.caption(f":orange[▲] {words}")
         kind, share, seed = _choices(question_set.split)
     with right, notices.errors_shown():
         sides = splits.sides_of(questions, kind, share, seed)
@@ -43,41 +51,21 @@ def show(question_set: QuestionSet, questions: Sequence[Question]) -> None:
         pressed = st.button(label, type="primary", key="make-split", disabled=is_made or acting.off())
         if is_made:
             st.caption("This is the split that the set has.")
-        if pressed:
-            _make(question_set, kind, share, seed)
-
-
-def _make(question_set: QuestionSet, kind: str, share: float, seed: int) -> None:
-    workspace = cache.workspace()
-
-    def make() -> None:
-        question_verbs.split(workspace, question_set, kind, share, seed, remake=True)
-
-    if used := sets.runs_of_split(workspace, question_set):
-        notices.confirm(
-            f"{sets.used_words(used)} the present split of “{question_set.name}”. They keep their questions and "
-            "results, but what was chosen on validation may be in test afterwards.",
-            "Make it again",
-            make,
-        )
-        return
-    make()
-    st.rerun()
-
-
-def _present(question_set: QuestionSet, questions: Sequence[Question]) -> None:
-    if question_set.split is None:
-        st.markdown(f"{plain(question_set.name)} is not split yet.")
-        return
-    st.markdown(f"Now: **{plain(splits.set_words(question_set))}**.")
-    grouped = question_set.split.kind == "grouped"
-    shared = splits.shared_words(question_set.split, questions) if grouped else ""
-    for words in filter(None, (shared, splits.neither_words(question_set))):
-        st.caption(f":orange[▲] {words}")
+        make = partial(question_verbs.split, cache.workspace(), question_set, kind, share, seed, remake=True)
+        used = sets.runs_of_split(cache.workspace(), question_set) if pressed else []
+        if used:
+            notices.confirm(
+                f"{sets.used_words(used)} the present split of “{question_set.name}”. They keep their questions and "
+                "results, but what was chosen on validation may be in test afterwards.",
+                "Make it again",
+                make,
+            )
+        elif pressed:
+            make()
+            st.rerun()
 
 
 def _choices(present: Split | None) -> tuple[str, float, int]:
-    """Draw the choices of a split, kept in the address; at first they are those of the present one."""
     kinds = list(splits.KINDS)
     made = present if present is not None and present.kind in kinds else Split("stratified", 0.5, 0)
     titles = {kind: kind.capitalize() for kind in dict.fromkeys([made.kind, *kinds])}

@@ -130,7 +130,6 @@ def _threshold_slider(run: Run, read: Reading) -> float | None:
 
 
 def _budget_slider(run: Run, stored: StoredRankings) -> int | None:
-    """Return the tokens that the chunks kept may have, None for no limit."""
     if run.knows.opaque:
         return None
     own = what_if_of_run.own_choices(run).budget
@@ -196,7 +195,6 @@ def _risk(run: Run, k: int) -> None:
 
 
 def _behind(run: Run, *_: object) -> list[str]:
-    """Return the ids of the corpus and of the index, which may be another one now."""
     return [run.corpus_id, run.config.index]
 
 
@@ -224,7 +222,6 @@ def _effects(run: Run, searched: frozenset[str], choices: Choices, constant: int
 
 @cache.kept(16, "Measuring risk against coverage", also=_behind)
 def _cases(run: Run, k: int) -> tuple[Risk, Curve | None, str]:
-    """Return the questions as the risk–coverage curve counts them, and the curve; None with the reason."""
     found = what_if_of_run.risk_of(_stored(run, _searched(run)), cache.overview(run).judgement, k)
     try:
         return found, what_if_of_run.curve_of(run, found), ""

@@ -25,13 +25,9 @@ def draw(drawn: go.Figure, key: str, *, clicked: Callable[[tuple[int, ...] | Non
     alt, config = (drawn.layout.meta or {}).get("alt"), style.CONFIG | {"toImageButtonOptions": {"scale": 2}}
     select: Any = (lambda: clicked(point_of(st.session_state[key]))) if clicked is not None else "ignore"
     st.plotly_chart(drawn, key=key, config=config, alt=alt, on_select=select, selection_mode="points")
-    if sentences := [words for trace in drawn.data for words in _hover_texts(trace)]:
+    hovers = [hover for trace in drawn.data if (hover := getattr(trace, "hovertext", None)) is not None]
+    if sentences := [words for hover in hovers for words in ([hover] if isinstance(hover, str) else hover)]:
         st.html(values(sentences))
-
-
-def _hover_texts(trace: Any) -> Sequence[str]:
-    hover = getattr(trace, "hovertext", None)
-    return [] if hover is None else [hover] if isinstance(hover, str) else list(hover)
 
 
 def point_of(state: Any) -> tuple[int, ...] | None:

@@ -65,7 +65,6 @@ def suggested_name(label: str, key: str, suggested: str, *, used_by: str | None 
 
 
 def _into(values: dict[str, Any], field: Field, suffix: str | None, offered: Mapping[str, Collection[str]]) -> None:
-    """Draw a field where it counts, and put its value among the others; else it has its default."""
     if not field.counts(values):
         values[field.name] = field.default
     elif field.type is dict:
@@ -129,7 +128,6 @@ def _text(field: Field, value: str, suffix: str | None, offered: Collection[str]
 
 
 def _free(field: Field, value: str, suffix: str | None, offered: Collection[str] | None) -> str:
-    """Draw a text that can be anything, with those `offered` to be picked."""
 
     def fits(text: str) -> str | None:
         return text if len(text) <= (field.high or 1000) else None  # errors quote it
@@ -150,7 +148,6 @@ def _free(field: Field, value: str, suffix: str | None, offered: Collection[str]
 
 
 def _keyed(name: str, value: Any, suffix: str | None, read: Any, what: str) -> dict[str, Any]:
-    """Return the key of a widget, and its first value where the address does not hold it."""
     if suffix is None:
         return address.bound(name, value, read, what)
     return {"key": f"{name}-{suffix}", "value": value}

@@ -88,7 +88,6 @@ def closable(key: str, close: Callable[[], object]) -> Iterator[None]:
 
 
 def _traceback() -> str:
-    """Return the traceback of the current exception, without keys and passwords."""
     keys: tuple[str, ...] = ()
     with suppress(RagvizError):
         keys = cache.workspace().settings.keys
