@@ -21,18 +21,6 @@ typed = cache.typed_by(workspace.person)
 used_model = settings.model if settings.model_configured else ""
 
 
-def source_of(alias: str, is_secret: bool) -> str:
-    if alias in typed:
-        return "typed here"
-    places = {"environment": os.environ, ".env file": config.variables_of(".env")}
-    for place, variables in places.items():
-        if variables.get(alias):
-            return place
-        if is_secret and variables.get(f"{alias}_FILE"):
-            return f"{alias}_FILE"
-    return "default"
-
-
 def shown(name: str, value: object) -> str:
     """Return a value as it may be shown: at most the last four characters of a key, an address without its password."""
     if value is None or value == "" or value == ():
@@ -45,11 +33,12 @@ def shown(name: str, value: object) -> str:
 
 
 def values() -> pd.DataFrame:
-    rows = []
+    rows, places = [], {"environment": os.environ, ".env file": config.variables_of(".env")}
     for name, field in config.Settings.model_fields.items():
-        alias = str(field.alias)
-        value = getattr(settings, name)
-        rows.append((alias, shown(name, value), source_of(alias, hasattr(value, "get_secret_value"))))
+        alias, value = str(field.alias), getattr(settings, name)
+        named = [alias, f"{alias}_FILE"] if hasattr(value, "get_secret_value") else [alias]
+        sources = (place if each == alias else each for place in places for each in named if places[place].get(each))
+        rows.append((alias, shown(name, value), "typed here" if alias in typed else next(sources, "default")))
     return pd.DataFrame(rows, columns=["Variable", "Value", "Source"])
 
 

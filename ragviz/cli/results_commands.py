@@ -134,8 +134,6 @@ def _draw(found: Results) -> None:
     console.say(found.limits)
     if found.pooled is not None:
         _draw_pooled(found.pooled)
-    if judgement.statuses:
-        _draw_losses(found)
 
 
 def _draw_rankings(run: Run, summary: evaluate.Summary) -> None:
@@ -189,15 +187,10 @@ def _draw_judgement(found: Results) -> None:
         (name, console.interval(each.estimate), f"{each.statuses.get('ok', 0)} of {each.total}", each.without)
         for name, each in (*judgement.metrics.items(), *judgement.of_maker.items())
     ]
-    made = judgements.made_at(run, found.summary.k).lower()
-    console.table(("metric", "mean [95 %]", "scored", ""), rows, made or "answers")
-
-
-def _draw_losses(found: Results) -> None:
-    run, judgement, k = found.run, found.judgement, found.summary.k
+    k, made = found.summary.k, judgements.made_at(run, found.summary.k)
+    console.table(("metric", "mean [95 %]", "scored", ""), rows, made.lower() or "answers")
     steps = judgements.lost_steps(run, found.causes, set(found.summary.question_ids), k)[1:]
-    only = ", retrieval only" if judgements.made_at(run, k) else ""
-    at = "" if run.knows.opaque else f" at k = {k}{only}"
+    at = "" if run.knows.opaque else f" at k = {k}{', retrieval only' if made else ''}"
     console.table(("cause", "questions"), [(step.title, step.count) for step in steps], f"failure attribution{at}")
     console.say(found.lost.without_evidence, f"{judgement.abstention.words}.")
     if decided := judgements.decided_words(judgement):

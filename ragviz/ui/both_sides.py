@@ -20,21 +20,17 @@ from ragviz.ui.compared_runs import Compared
 from ragviz.ui.kit import heading, notices, table
 
 
-def pair_of(runs: Sequence[Run], k: int) -> Compared:
-    """Return the pair of runs whose questions the page Compare lists: the first, and the one of the address."""
+def listed(runs: Sequence[Run], k: int) -> list[str]:
+    """Return the questions to walk through: those that Compare lists, else all that the runs share."""
+    if not any(st.query_params.get(name) for name in ("side", *compared_questions.CHOSEN)):
+        return moved_questions.shared_questions(runs, cache.SOURCES)
     of = cache.state(*(run.id for run in runs))
     comparison = cache.comparison(of, k)
     others, metrics = comparison.runs[1:], list(comparison.rows)
     other = address.readable("other", address.one_of(others), "a run that is compared with the first") or others[0]
     metric = address.readable("metric", address.one_of(metrics), f"one of {', '.join(metrics)}")
-    return Compared(tuple(runs), comparison, metric or comparison.rule.primary, other, of)
-
-
-def listed(runs: Sequence[Run], k: int) -> list[str]:
-    """Return the questions to walk through: those that Compare lists, else all that the runs share."""
-    if not any(st.query_params.get(name) for name in ("side", *compared_questions.CHOSEN)):
-        return moved_questions.shared_questions(runs, cache.SOURCES)
-    return list(compared_questions.listed(pair_of(runs, k)).ids)
+    shown = Compared(tuple(runs), comparison, metric or comparison.rule.primary, other, of)
+    return list(compared_questions.listed(shown).ids)
 
 
 def body(runs: Sequence[Run], question_id: str, k: int) -> None:

@@ -129,23 +129,17 @@ _PRESSED = "pressed-claim"
 
 def claim_words(matrix: Matrix, side: str, place: int) -> str:
     """Return the verdicts on a claim in words, each with who gave it: first the one that underlines the claim."""
-    other = by_other(matrix, side, place)
-    words = [_passage_words(matrix, side, place), " ".join(BY_OTHER[side][other.verdict]) if other else ""]
+    other, verdict = by_other(matrix, side, place), by_passages(matrix, side, place)
+    passages = "" if verdict is None else f"{SIGNS[verdict]} not supported by the passages"
+    if verdict not in (None, "absent"):
+        kinds = ("supported", "together") if verdict == "supported" else ("contradicted",)
+        verdicts = [each.verdict for each in _by_chunk(matrix, side)[place]]
+        numbers = [n for n, each in enumerate(verdicts, start=1) if each in kinds]
+        jointly = "jointly " if verdict == "supported" and len(numbers) > 1 and "supported" not in verdicts else ""
+        noun = "passage" if len(numbers) == 1 else "passages"
+        passages = f"{SIGNS[verdict]} {jointly}{verdict} by {noun} {', '.join(map(str, numbers))}"
+    words = [passages, " ".join(BY_OTHER[side][other.verdict]) if other else ""]
     return " · ".join(filter(None, words if side == "a" else words[::-1])) or "Not judged"
-
-
-def _passage_words(matrix: Matrix, side: str, place: int) -> str:
-    verdict = by_passages(matrix, side, place)
-    if verdict is None:
-        return ""
-    if verdict == "absent":
-        return f"{SIGNS[verdict]} not supported by the passages"
-    kinds = ("supported", "together") if verdict == "supported" else ("contradicted",)
-    verdicts = [each.verdict for each in _by_chunk(matrix, side)[place]]
-    numbers = [n for n, each in enumerate(verdicts, start=1) if each in kinds]
-    jointly = "jointly " if verdict == "supported" and len(numbers) > 1 and "supported" not in verdicts else ""
-    noun = "passage" if len(numbers) == 1 else "passages"
-    return f"{SIGNS[verdict]} {jointly}{verdict} by {noun} {', '.join(map(str, numbers))}"
 
 
 def _by_chunk(matrix: Matrix, side: str) -> Sequence[Sequence[ClaimVerdict]]:

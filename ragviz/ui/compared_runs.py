@@ -310,26 +310,20 @@ def settings_table(comparison: Comparison) -> None:
     table.draw(rows, "settings", columns=columns, alt="Configuration differences")
 
 
-def metric_rows(shown: Compared, measured: Mapping[str, MetricRow]) -> pd.DataFrame:
-    """Return one row a metric: the means of the baseline and of the other run, and their difference."""
-    rows = []
-    for name, row in measured.items():
-        means = zip(shown.comparison.runs, row.estimates, strict=True)
-        cells: dict[str, object] = {"Metric": title_of(name)}
-        cells |= {run: estimate.mean for run, estimate in means if run in shown.names}
-        delta = shown.delta(name)
-        rows.append(cells | _delta_cells(delta) | {"Verdict": delta.verdict, "n": delta.difference.n})
-    return pd.DataFrame(rows)
-
-
 def metrics_table(shown: Compared, measured: Mapping[str, MetricRow], name: str) -> None:
     """Draw the means and differences of a pair in every metric of rankings ("comparison") or of "answers"."""
     of = "Ranking" if name == "comparison" else "Answer"
     pair = " minus ".join(distinct((shown.other, shown.comparison.runs[0]), 40))
     heading.section(plain(f"{of} metrics: {pair}"))
-    rows = metric_rows(shown, measured)
-    means = [column for column in rows.columns if rows[column].dtype == float]
-    columns = {column: table.number(68, "%.3f", label=short) for column, short in short_names(means, 10).items()}
+    cells: list[dict[str, object]] = []
+    for metric, row in measured.items():
+        means = zip(shown.comparison.runs, row.estimates, strict=True)
+        own = {run: estimate.mean for run, estimate in means if run in shown.names}
+        delta = shown.delta(metric)
+        more = {"Verdict": delta.verdict, "n": delta.difference.n}
+        cells.append({"Metric": title_of(metric), **own, **_delta_cells(delta), **more})
+    rows = pd.DataFrame(cells)
+    columns = {name: table.number(68, "%.3f", label=short) for name, short in short_names(shown.names, 10).items()}
     columns |= {"Metric": 120, "Difference [95 % CI]": 134, "Verdict": 74, "Won · tied · lost": 92, "n": 33}
     columns["p (adjusted)"] = table.text(54, label="p (adj.)")
     table.draw(
@@ -337,8 +331,8 @@ def metrics_table(shown: Compared, measured: Mapping[str, MetricRow], name: str)
         file=name, columns=columns,
     )  # fmt: skip
     for row in measured.values():
-        own = tuple(each for each in row.deltas if each.run == shown.other)
-        for words in comparison_words.missing_words(replace(row, deltas=own), shown.comparison.runs[0]):
+        deltas = tuple(each for each in row.deltas if each.run == shown.other)
+        for words in comparison_words.missing_words(replace(row, deltas=deltas), shown.comparison.runs[0]):
             st.caption(plain(words))
 
 

@@ -37,24 +37,20 @@ def draw(corpus: Corpus, question_set: QuestionSet, index: IndexInfo | None, new
         drawn = health_plots.coverage_scatter(coverage, selected=chosen)
         figure.draw(drawn, f"coverage-{question_set.id}-{index.id}", clicked=clicked)
     with right:
-        if chosen:
-            _chunk(corpus, coverage, chosen)
-        else:
+        if not chosen:
             st.caption("Click a point to read its chunk.")
+            return
+        st.caption(STATES[int(coverage.states[coverage.ids.index(chosen)])].capitalize())
+        [found] = search.with_chunks(cache.workspace(), corpus.id, [Hit(chosen, 1, 0.0)])
+        if found.chunk is None:
+            st.warning("The document of this chunk was deleted.")
+            return
+        with st.container(border=True, gap="xsmall"):
+            passages.link_to(found.document_name, found.chunk)
+            st.html(highlighted(found.chunk.text))
 
 
 @cache.kept(4, "Placing the chunks")
 def _coverage(question_set: QuestionSet, index: IndexInfo, _: Corpus, *newest: Run) -> CoverageMap:
     questions = [question for question in cache.questions_in(question_set) if question.asked]
     return coverage_map.coverage_map(cache.workspace(), index, questions, newest[0] if newest else None)
-
-
-def _chunk(corpus: Corpus, coverage: CoverageMap, chunk_id: str) -> None:
-    [found] = search.with_chunks(cache.workspace(), corpus.id, [Hit(chunk_id, 1, 0.0)])
-    if found.chunk is None:
-        st.warning("The document of this chunk was deleted.")
-        return
-    st.caption(STATES[int(coverage.states[coverage.ids.index(chunk_id)])].capitalize())
-    with st.container(border=True, gap="xsmall"):
-        passages.link_to(found.document_name, found.chunk)
-        st.html(highlighted(found.chunk.text))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -34,30 +33,18 @@ def show(question_set: QuestionSet, index: IndexInfo | None) -> None:
     elif not question_set.asked:
         st.markdown("The set asks no question: accept some first.")
     else:
-        _start(question_set, index, fact or {})
-    if fact is not None:
-        _found(question_set, fact)
-
-
-@cache.kept(32)
-def _stored(question_set: QuestionSet) -> dict[str, Any] | None:
-    return drill.stored(cache.workspace(), question_set)
-
-
-def _start(question_set: QuestionSet, info: IndexInfo, last: Mapping[str, Any]) -> None:
-    active = job_panel.active_job("drill", question_set.corpus_id, questions=question_set.name)
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        retrievers = offered(info.config)
-        place = retrievers.index(last["retriever"]) if last.get("retriever") in retrievers else 0
-        retriever = st.selectbox("Retriever", retrievers, place, key=f"drill-retriever-{info.id}")
-        k = st.number_input("k", 1, 50, min(last.get("k", 3), 50), key=f"drill-k-{question_set.id}")
-        chosen = {"retriever": retriever, "k": int(k)}
-        new = partial(question_verbs.drill, cache.workspace(), question_set, info, chosen)
-        label = "Drill it again" if last else "Drill this set"
-        job_panel.button(label, "drill", new, active=active, kind="secondary" if last else "primary")
-
-
-def _found(question_set: QuestionSet, fact: Mapping[str, Any]) -> None:
+        active = job_panel.active_job("drill", question_set.corpus_id, questions=question_set.name)
+        last, retrievers = fact or {}, offered(index.config)
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            place = retrievers.index(last["retriever"]) if last.get("retriever") in retrievers else 0
+            retriever = st.selectbox("Retriever", retrievers, place, key=f"drill-retriever-{index.id}")
+            k = st.number_input("k", 1, 50, min(last.get("k", 3), 50), key=f"drill-k-{question_set.id}")
+            chosen = {"retriever": retriever, "k": int(k)}
+            new = partial(question_verbs.drill, cache.workspace(), question_set, index, chosen)
+            label = "Drill it again" if last else "Drill this set"
+            job_panel.button(label, "drill", new, active=active, kind="secondary" if last else "primary")
+    if fact is None:
+        return
     older = question_set.version - fact["set_version"]
     since = f", {wording.counted(older, 'version')} of the set ago" if older > 0 else ""
     st.markdown(f"**{plain(health_sentences.drill(fact))}**")
@@ -69,3 +56,8 @@ def _found(question_set: QuestionSet, fact: Mapping[str, Any]) -> None:
     )
     for reason in dict.fromkeys(row["reason"] for row in fact["losses"] if row["reason"]):
         st.caption(plain(f"Not planted: {reason}."))
+
+
+@cache.kept(32)
+def _stored(question_set: QuestionSet) -> dict[str, Any] | None:
+    return drill.stored(cache.workspace(), question_set)

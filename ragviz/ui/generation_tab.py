@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
@@ -145,17 +145,13 @@ def planned_and_made(question_set: QuestionSet) -> None:
         count = wording.counted(len(made.nothing), "document")
         with st.expander(f":orange[▲] {count} without a question: why"):
             st.markdown("\n".join(f"- {plain(line)}" for line in pipeline.unasked_words(made.nothing)))
-    _types(made.types)
-
-
-def _types(types: Sequence[Mapping[str, Any]]) -> None:
     names = {"Planned": "planned", "Missing": "missing", "Written": "made", "Kept": "kept", "Rejected": "rejected"}
-    names |= {"Not verified": "unverified"} if any(row["unverified"] for row in types) else {}
+    names |= {"Not verified": "unverified"} if any(row["unverified"] for row in made.types) else {}
     rows = pd.DataFrame(
         {
-            "Type": [TYPE_TITLES[row["type"]] for row in types],
-            **{title: [row[name] for row in types] for title, name in names.items()},
-            "Rejected because": [row["reasons"] for row in types],
+            "Type": [TYPE_TITLES[row["type"]] for row in made.types],
+            **{title: [row[name] for row in made.types] for title, name in names.items()},
+            "Rejected because": [row["reasons"] for row in made.types],
         }
     )
     columns = {

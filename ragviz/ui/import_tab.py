@@ -117,25 +117,21 @@ def outcome(corpus: Corpus, shown: str) -> None:
             st.rerun()
         for note in result["notes"]:
             st.caption(plain(note))
-        _problems(result)
+        if not result["key"]:
+            return
+        rows, left_out = _rows(str(result["key"])), int(result["problems"])
+        parts = [f"{wording.counted(left_out, 'row')} skipped"] if left_out else []
+        if repaired := int(result["repaired"]):
+            parts.append(f"{wording.counted(repaired, 'row')} imported otherwise than written")
+        with table.row_above("problems", f":orange[▲] {', '.join(parts)}"):
+            table.download(lambda: rows, f"{result['questions']}-import", "problems-csv")
+        columns = {"Row": table.number(60), "Reason": table.text("large"), "File": 150}
+        table.draw(rows.head(_SHOWN), "problems", alt="Rows skipped or changed", columns=columns, most=4, lines=2)
 
 
 def _close(job: Job | None) -> None:
     if st.session_state.pop(_DONE, None) is None and job is not None:
         job_panel.dismiss(job)
-
-
-def _problems(result: Mapping[str, Any]) -> None:
-    if not result["key"]:
-        return
-    rows, left_out = _rows(str(result["key"])), int(result["problems"])
-    parts = [f"{wording.counted(left_out, 'row')} skipped"] if left_out else []
-    if repaired := int(result["repaired"]):
-        parts.append(f"{wording.counted(repaired, 'row')} imported otherwise than written")
-    with table.row_above("problems", f":orange[▲] {', '.join(parts)}"):
-        table.download(lambda: rows, f"{result['questions']}-import", "problems-csv")
-    columns = {"Row": table.number(60), "Reason": table.text("large"), "File": 150}
-    table.draw(rows.head(_SHOWN), "problems", alt="Rows skipped or changed", columns=columns, most=4, lines=2)
 
 
 @st.cache_data(show_spinner=False, max_entries=4)

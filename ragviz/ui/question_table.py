@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Sequence
 from functools import partial
-from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -297,7 +296,23 @@ def draw(run: Run, rows: pd.DataFrame, total: int, k: int, left_out: str, key: s
     if not len(rows):
         st.caption("No question passes these filters.")
     else:
-        _table(run, rows, k, above, key)
+        first, end = table.page(len(rows), PAGE, "listed")
+
+        def opened(question_id: str) -> None:
+            st.session_state["open-question"] = question_id
+
+        unknown = () if run.knows.ranking else ("Rank", "Outcome", "Document", f"Recall@{k}")
+        repeated = ("Evidence in", "Type", "Style", "Outcome" if run.knows.answers else "Cause")
+        shown = rows[first:end].drop(columns=[*unknown, *repeated], errors="ignore")
+        rank = "By which a chunk of every passage that the question needs has come; empty when one has none."
+        columns = {"Question": 350, "Answer": 80, "Cause": 150, "Outcome": 120, "Document": 180, "Id": 80}
+        columns |= {"Rank": table.number(50, help=rank), f"Recall@{k}": table.bar()}
+        if metric := metric_of(run):
+            columns[ANSWER_METRICS[metric].title] = table.bar(125)
+        table.draw(
+            shown, "asked", alt="Questions, the worst first", above=above, file=f"{run.name}-questions",
+            columns=columns, among=list(shown["Id"]), turn=key, opened=opened, most=8, empty="–",
+        )  # fmt: skip
     came_from = address.arrived_from()
     heading.follow(ANCHOR, active, run.id, came_from=came_from, returns=came_from == CASE)
 
@@ -305,26 +320,6 @@ def draw(run: Run, rows: pd.DataFrame, total: int, k: int, left_out: str, key: s
 def open_case(run: Run, question_id: str, k: int, **parameters: str | None) -> None:
     """Open a question's case; on the way back, the list is in view."""
     address.go_to(CASE, run=run.name, question=question_id, k=k, **parameters, **filter_parameters())
-
-
-def _table(run: Run, rows: pd.DataFrame, k: int, above: Any, key: str) -> None:
-    first, end = table.page(len(rows), PAGE, "listed")
-
-    def opened(question_id: str) -> None:
-        st.session_state["open-question"] = question_id
-
-    unknown = () if run.knows.ranking else ("Rank", "Outcome", "Document", f"Recall@{k}")
-    repeated = ("Evidence in", "Type", "Style", "Outcome" if run.knows.answers else "Cause")
-    shown = rows[first:end].drop(columns=[*unknown, *repeated], errors="ignore")
-    rank = "By which a chunk of every passage that the question needs has come; empty when one has none."
-    columns = {"Question": 350, "Answer": 80, "Cause": 150, "Outcome": 120, "Document": 180, "Id": 80}
-    columns |= {"Rank": table.number(50, help=rank), f"Recall@{k}": table.bar()}
-    if metric := metric_of(run):
-        columns[ANSWER_METRICS[metric].title] = table.bar(125)
-    table.draw(
-        shown, "asked", alt="Questions, the worst first", above=above, file=f"{run.name}-questions",
-        columns=columns, among=list(shown["Id"]), turn=key, opened=opened, most=8, empty="–",
-    )  # fmt: skip
 
 
 def clear(*names: str) -> None:

@@ -94,8 +94,18 @@ def show(question_set: QuestionSet, questions: Sequence[Question], names: Mappin
     if editing:
         st.caption(":orange[▲] Your changes in the table are not saved yet: they are kept there.")
     left, right = st.columns([3, 2], gap="medium")
+    rows = _rows_of(on_page, names)
     with left:
-        _pick(on_page, names)
+        table.draw(
+            rows.assign(**{name: [table.fitting(text, WIDTHS[name], 4) for text in rows[name]] for name in LONG}),
+            "questions",
+            alt="Questions",
+            columns={name: WIDTHS[name] for name in WIDTHS if name in rows},
+            among=[q.id for q in on_page],
+            opened=lambda question_id: address.put(question=question_id),
+            most=6,
+            lines=4,
+        )
     with right:
         _detail(question_set, filtered_questions, place)
 
@@ -112,20 +122,6 @@ def is_stale(question: Question) -> bool:
     """Whether some of its evidence is no longer in the documents."""
     gone = any(span.stale for span in question.spans)
     return gone or staleness.is_set_aside(question)
-
-
-def _pick(on_page: Sequence[Question], names: Mapping[str, str]) -> None:
-    rows = _rows_of(on_page, names)
-    table.draw(
-        rows.assign(**{name: [table.fitting(text, WIDTHS[name], 4) for text in rows[name]] for name in LONG}),
-        "questions",
-        alt="Questions",
-        columns={name: WIDTHS[name] for name in WIDTHS if name in rows},
-        among=[q.id for q in on_page],
-        opened=lambda question_id: address.put(question=question_id),
-        most=6,
-        lines=4,
-    )
 
 
 def _detail(question_set: QuestionSet, filtered_questions: Sequence[Question], place: int) -> None:

@@ -15,7 +15,7 @@ from ragviz.analysis import run_verdict
 from ragviz.analysis.evaluate import Summary
 from ragviz.core.configuration import Run
 from ragviz.metrics.answers import ANSWER_METRICS
-from ragviz.metrics.registry import METRICS, shown_in, title_of
+from ragviz.metrics.registry import REGISTRY, shown_in, title_of
 from ragviz.report import plots
 from ragviz.retrieval import rerankers
 from ragviz.runs import choices, judgements, measurements, rescue_words
@@ -194,27 +194,23 @@ def metrics_table(run: Run, summary: Summary) -> None:
     [whole] = cache.breakdown(run, summary.k, ("all",)).slices()
     of_maker = cache.overview(run).judgement.of_maker
     made = judgements.made_at(run, summary.k)
-    at = f", at k = {run.config.k}" if made else ""
-    means = {name: whole.metrics[name] for name in whole.metrics if name in ANSWER_METRICS}
-    ranked = whole.metrics if run.knows.ranking else {}
-    means |= {name: each for name, each in ranked.items() if name not in means} | dict(of_maker)
-    rows = pd.DataFrame(
-        {
-            "Metric": [f"{title_of(name)}{at if name in ANSWER_METRICS else ''}" for name in means],
-            "Mean": pd.array([each.estimate.mean for each in means.values()], dtype="Float64"),
-            "95 % CI": [tiles.interval_words(each.estimate) for each in means.values()],
-            "n": [each.estimate.n for each in means.values()],
-            "Unscored": [each.without if name in ANSWER_METRICS else "" for name, each in means.items()],
-            "Description": [
-                f"Not measured here: {run.name} came with it, on its own scale."
-                if name in of_maker
-                else ANSWER_METRICS[name].explanation
-                if name in ANSWER_METRICS
-                else METRICS[name.split("@")[0]].explanation
-                for name in means
-            ],
-        }
-    )
+    means = {name: each for name, each in whole.metrics.items() if name in ANSWER_METRICS}
+    means |= {name: each for name, each in whole.metrics.items() if run.knows.ranking and name not in means}
+    cells = []
+    for name, each in (means | dict(of_maker)).items():
+        is_answers = name in ANSWER_METRICS
+        described = f"Not measured here: {run.name} came with it, on its own scale."
+        cells.append(
+            {
+                "Metric": f"{title_of(name)}{f', at k = {run.config.k}' if made and is_answers else ''}",
+                "Mean": each.estimate.mean,
+                "95 % CI": tiles.interval_words(each.estimate),
+                "n": each.estimate.n,
+                "Unscored": each.without if is_answers else "",
+                "Description": described if name in of_maker else REGISTRY[name.split("@")[0]].explanation,
+            }
+        )
+    rows = pd.DataFrame(cells).astype({"Mean": "Float64"})
     if not any(rows["Unscored"]):
         rows = rows.drop(columns="Unscored")
     above = table.row_above("metrics")

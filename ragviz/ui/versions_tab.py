@@ -69,17 +69,14 @@ def show(question_set: QuestionSet) -> None:
     )  # fmt: skip
     last = question_set.version
     pressed = address.readable("version", address.number_within(1, last), f"a version from 1 to {last}")
-    _changes(question_set, pressed or last)
-
-
-def _changes(question_set: QuestionSet, number: int) -> None:
+    number = pressed or last
     heading.section(f"What version {number} changed")
     found = versions.differences(cache.workspace().store, question_set, number - 1, number)
     if not found:
         st.caption("No question differs.")
         return
-    rows = [{"Question": q.question.text, "What": ", ".join(q.what), "Id": q.question.id} for q in found]
+    changed = [{"Question": q.question.text, "What": ", ".join(q.what), "Id": q.question.id} for q in found]
     table.draw(
-        pd.DataFrame(rows), "version-differences", alt="Questions that differ", file=f"{question_set.name}-{number}",
+        pd.DataFrame(changed), "version-differences", alt="Questions that differ", file=f"{question_set.name}-{number}",
         above=wording.counted(len(found), "question"), columns={"Question": 450, "What": 160}, most=6,
     )  # fmt: skip
