@@ -182,23 +182,11 @@ def import_form(file_name: str, file_id: str, data: bytes, found: Reading, roles
 # An endpoint
 
 
-PARTS = {
-    "answer": "Answer", "contexts": "Contexts", "ids": "Ids", "scores": "Scores", "documents": "Documents",
-    "prompt_tokens": "Prompt tokens", "completion_tokens": "Completion tokens",
-}  # fmt: skip
-"""Choice of an endpoint → the part of a reply that it finds."""
-LATER = (
-    *list(PARTS)[2:],
-    "method",
-    "stream",
-    "abstains",
-    "abstained",
-    "timeout",
-    "retries",
-    "concurrency",
-    "per_minute",
-)
-"""Choices under More."""
+FIELDS = fields_of(Endpoint)
+PARTS = ("answer", "contexts", "ids", "scores", "documents", "prompt_tokens", "completion_tokens")
+"""Choices of an endpoint that find a part of a reply."""
+OFTEN_SET = ("url", "headers", "body", "answer", "contexts")
+"""Choices that are offered at once; the others are under More."""
 NEW, NO_PRESET = "New", "None"
 
 
@@ -211,9 +199,8 @@ def endpoint_tab() -> None:
             preset = st.selectbox("Preset", [NO_PRESET, *PRESETS], key="endpoint-preset", width=320)
     if preset != NO_PRESET:
         st.caption(PRESETS[preset].explanation)
-    fields = fields_of(Endpoint)
     known = asdict(stored[chosen]) if chosen in stored else {}
-    start = {name: field.default for name, field in fields.items()}
+    start = {name: field.default for name, field in FIELDS.items()}
     start |= PRESETS[preset].choices if preset != NO_PRESET else known
     of = f"{chosen}-{preset}"
     turn, changed = st.session_state.get(
@@ -222,7 +209,8 @@ def endpoint_tab() -> None:
     left, right = st.columns(2, gap="medium")
     with left:
         name = st.text_input("Name", known.get("name", ""), key=f"name-{of}", max_chars=200, placeholder="support-bot")
-        given = form.draw(list(fields.values()), start | changed, f"{of}-{turn}", more=LATER)
+        later = [name for name in FIELDS if name not in OFTEN_SET]
+        given = form.draw(list(FIELDS.values()), start | changed, f"{of}-{turn}", more=later)
     with right:
         trial(name, given, of)
         keep(name, given, chosen)
@@ -268,7 +256,7 @@ def trial(name: str, given: Mapping[str, Any], of: str) -> None:
             st.caption("No contexts: what the system read is not known. Choose them below, if its reply has them.")
     parts = endpoint.parts_of(tested.reply)
     if parts:
-        of_part = {value: PARTS[choice] for choice in PARTS if (value := str(given[choice]))}
+        of_part = {value: FIELDS[choice].label for choice in PARTS if (value := str(given[choice]))}
         rows = pd.DataFrame(
             [(path, shortened(str(value), 200), of_part.get(path, "")) for path, value in parts.items()],
             columns=["Part of the reply", "Value", "Is"],
@@ -280,7 +268,7 @@ def trial(name: str, given: Mapping[str, Any], of: str) -> None:
         )  # fmt: skip
         if (path := st.session_state.get("part")) in parts:
             st.pills(
-                f"`{path}` is the", list(PARTS), format_func=PARTS.__getitem__, key="part-is",
+                f"`{path}` is the", PARTS, format_func=lambda choice: FIELDS[choice].label, key="part-is",
                 on_change=assign, args=(path, given, of),
             )  # fmt: skip
     with st.expander("Request and reply"):

@@ -321,7 +321,6 @@ FILTERS: list[tuple[dict[str, str], Callable[[dict[str, Any]], bool]]] = [
     ({"rank": "1"}, lambda row: row["Rank"] == 1),
     ({"rank": "miss"}, lambda row: row["Outcome"] == "Not in top 20"),
     ({"outcome": "below k"}, lambda row: row["Outcome"] == "Ranked below 3"),
-    ({"score": "0-0.5"}, lambda row: row["Recall@3"] < 0.5),
     ({"find": "OLDER"}, lambda row: "older" in row["Question"]),
     ({"document": "阀门.txt"}, lambda row: False),
     ({"rank": "nonsense"}, lambda row: True),

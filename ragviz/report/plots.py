@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import pairwise
 
 import numpy as np
 import plotly.graph_objects as go
@@ -105,15 +104,9 @@ def waterfall(steps: Sequence[tuple[str, int, int]], *, correct: bool = True, se
     return style.described(figure, f"Of {questions}: {', '.join(parts)}.")
 
 
-def score_histogram(
-    values: NDArray[np.float64], *, title: str, selected: tuple[float, float] | None = None
-) -> go.Figure:
-    """Draw questions by their score from 0 to 1, in tenths; the last bar includes 1.
-
-    A bar's `customdata` is its tenth, from 0; those outside the range `selected` are faded.
-    """
+def score_histogram(values: NDArray[np.float64], *, title: str) -> go.Figure:
+    """Draw questions by their score from 0 to 1, in tenths; the last bar includes 1."""
     counts, edges = np.histogram(values, bins=np.arange(11) / 10)
-    inside = [selected is None or (selected[0] <= low and high <= selected[1]) for low, high in pairwise(edges)]
     words = [
         f"{counted(int(n), 'question')} of {len(values)} from {low:.1f} to {high:.1f}"
         for n, low, high in zip(counts, edges[:-1], edges[1:], strict=True)
@@ -123,14 +116,12 @@ def score_histogram(
             x=(edges[:-1] + edges[1:]) / 2,
             y=counts,
             width=0.092,
-            customdata=[[tenth] for tenth in range(10)],
-            **CLICKABLE,
             hovertext=words,
             hovertemplate=style.HOVER,
             text=[str(n) if n else "" for n in counts],
             textposition="outside",
             cliponaxis=False,
-            marker={"color": ACCENT, "opacity": [1.0 if i else 0.3 for i in inside]},
+            marker={"color": ACCENT},
         )
     )
     figure.update_layout(**style.layout(f"{style.named(title)} (0 to 1)", "Questions", 300))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Sequence
 from functools import partial
 
@@ -47,33 +46,9 @@ def rank_pair(words: str | None, depth: int) -> tuple[int, int] | None:
     return (first, last) if first is not None and last is not None and first <= last else None
 
 
-def score_range(words: str) -> tuple[float, float] | None:
-    """Parse the parameter `score`, None for anything but two numbers from 0 to 1 or "none".
-
-    The second is not part of the range, unless it is 1. "none", the questions without a score, is (-1, -1).
-
-    >>> [score_range(words) for words in ("0.2-0.3", "0-1", "none", "0.3-0.2", "0.2", "nan-1", "0-2")]
-    [(0.2, 0.3), (0.0, 1.0), (-1.0, -1.0), None, None, None, None]
-    """
-    if words == "none":
-        return -1.0, -1.0
-    match = re.fullmatch(r"([01](?:\.[0-9]{1,4})?)-([01](?:\.[0-9]{1,4})?)", words)
-    low, high = (float(match[1]), float(match[2])) if match else (1.0, 0.0)
-    return (low, high) if low < high <= 1 else None
-
-
-def score_words(low: float, high: float) -> str:
-    """Return a range of scores as the parameter `score` writes it.
-
-    >>> score_words(0.2, 0.3), score_words(0, 1.0)
-    ('0.2-0.3', '0-1')
-    """
-    return f"{low:.4g}-{high:.4g}"
-
-
-FILTERS = ("rank", "document", "kind", "type", "style", "outcome", "cause", "rescued", "broken", "score", "find")
+FILTERS = ("rank", "document", "kind", "type", "style", "outcome", "cause", "rescued", "broken", "find")
 """Parameters of the address that filter the questions of a run."""
-BECAME = ("rank", "outcome", "cause", "rescued", "broken", "score")
+BECAME = ("rank", "outcome", "cause", "rescued", "broken")
 """Filters by what became of a question: one of them may contradict another."""
 PAGE = 1_000
 """Questions on a page of the list: 10,000 are 2 MB for a browser."""
@@ -146,12 +121,6 @@ def cause_title(run: Run, k: int, cause: str) -> str:
     return judgements.meaning_of(run, cause, k).title
 
 
-def score_column(run: Run, k: int) -> str:
-    """Return the column that the filter by score reads: the metric that orders the questions, else recall."""
-    name = metric_of(run)
-    return ANSWER_METRICS[name].title if name else f"Recall@{k}"
-
-
 def filtered(run: Run, rows: pd.DataFrame, k: int) -> pd.DataFrame:
     """Return the rows of `question_rows` at `k` that pass every filter of the address."""
     ranks = partial(rank_pair, depth=run.config.depth)
@@ -169,10 +138,6 @@ def filtered(run: Run, rows: pd.DataFrame, k: int) -> pd.DataFrame:
         ids = address.readable(name, partial(_changed_ids, run, k, name), "a change that was tried at this k")
         if ids is not None:
             rows = rows[_mask(rows, (i in ids for i in rows["Id"]))]
-    if limits := address.readable("score", score_range, "a range as in 0.2-0.5, or none"):
-        values, (low, high) = rows[score_column(run, k)], limits
-        below = values <= high if high == 1 else values < high
-        rows = rows[values.isna() if low < 0 else (values >= low) & below]
     if words := st.query_params.get("find", "").casefold():
         rows = rows[_mask(rows, (words in text.casefold() for text in rows["Question"]))]
     address.readable(
@@ -215,10 +180,7 @@ def _mask(rows: pd.DataFrame, keeps: Iterable[bool]) -> pd.Series[bool]:
 
 
 def filter_words(run: Run, k: int, name: str, value: str) -> str:
-    """Return the value of a filter as its chip shows it.
-
-    A rank "miss" is evidence that was not found to the depth; a range of scores names its metric.
-    """
+    """Return the value of a filter as its chip shows it; a rank "miss" is evidence that was not found to the depth."""
     if name in ("kind", "type", "style"):
         return evaluate.PART_TITLES[name].get(value, value)
     if name == "cause" and value in diagnose.CAUSES:
@@ -229,11 +191,6 @@ def filter_words(run: Run, k: int, name: str, value: str) -> str:
         if value == NOTHING:
             return "by nothing that was tried"
         return f"by {rescue_words.title(cache.replay_columns(run), value)}"
-    if name == "score" and (limits := score_range(value)):
-        of = score_column(run, k)
-        low, high = limits
-        ends = f"{low:g} to {'' if high == 1 else 'below '}{high:g}"
-        return f"no {of}" if low < 0 else f"{of} {ends}"
     return value
 
 
@@ -242,22 +199,17 @@ def active_filters() -> dict[str, str]:
     return {name: st.query_params[name] for name in FILTERS if st.query_params.get(name)}
 
 
-def list_only(name: str, value: str, **others: str) -> None:
-    """List the questions with `value` of the filter `name`, one of `BECAME`, whatever else of these was listed before.
+def list_clicked(name: str, value: str | None) -> None:
+    """List the questions with the `value` that was clicked of the filter `name`, one of `BECAME`; a second click, all.
 
-    Filters by document, kind and words stay. `others` are parameters to be set with it.
+    Filters by document, kind and words stay.
     """
-    if any(st.query_params.get(each) for each in BECAME if each != name):
-        forget_selections()
-    address.put(**dict.fromkeys(BECAME) | others | {name: value})
-
-
-def list_clicked(name: str, value: str | None, **others: str) -> None:
-    """Filter by what was clicked in a figure, as `list_only`; a second click on the same removes the filter."""
     if value is None or value == st.query_params.get(name):
         address.put(**{name: None})
-    else:
-        list_only(name, value, **others)
+        return
+    if any(st.query_params.get(each) for each in BECAME if each != name):
+        forget_selections()
+    address.put(**dict.fromkeys(BECAME) | {name: value})
 
 
 def forget_selections() -> None:

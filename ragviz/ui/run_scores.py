@@ -138,36 +138,23 @@ def distributions(run: Run, judgement: judgements.Judgement, key: str) -> None:
 
 
 def score_distribution(run: Run, judgement: judgements.Judgement, key: str) -> None:
-    """Draw the scores of the answers by one metric, in tenths; a bar filters the questions by its range."""
+    """Draw the scores of the answers by one metric, in tenths; the questions are listed in its order."""
     with st.container(horizontal=True, vertical_alignment="center", key="scores-head"):
         heading.section("Score distribution")
         name = question_table.metric_of(run)
         st.selectbox(
             "Metric", list(judgement.metrics), label_visibility="collapsed", width=270,
             format_func=lambda name: ANSWER_METRICS[name].title,
-            **address.shows("metric-shown", name, lambda name: {"metric": name, "score": None}),
+            **address.shows("metric-shown", name, lambda name: {"metric": name}),
         )  # fmt: skip
     values = np.array([*cache.overview(run).answers[name].known.values()])
     if len(values):
-
-        def clicked(tenth: tuple[int, ...] | None) -> None:
-            limits = (tenth[0] / 10, (tenth[0] + 1) / 10) if tenth else None
-            question_table.list_clicked("score", question_table.score_words(*limits) if limits else None, metric=name)
-
-        selected = question_table.score_range(st.query_params.get("score", ""))
-        drawn = plots.score_histogram(values, title=ANSWER_METRICS[name].title, selected=selected)
-        figure.draw(drawn, f"spread-{name}-{key}", clicked=clicked)
+        figure.draw(plots.score_histogram(values, title=ANSWER_METRICS[name].title), f"spread-{name}-{key}")
     else:
         st.markdown("No answer is scored by this metric.")
     without = judgement.metrics[name].without
     count = f"{len(values)} of {judgement.metrics[name].total} scored{f', {without}' if without else ''}"
-    st.caption(f"{ANSWER_METRICS[name].explanation} {count}. Click a bar to list its questions.")
-    if unscored := judgement.metrics[name].total - len(values):
-        words = f":blue[{wording.counted(unscored, 'question')} without a score]"
-        st.button(
-            words, type="tertiary", key="unscored",
-            on_click=lambda: question_table.list_only("score", "none", metric=name),
-        )  # fmt: skip
+    st.caption(f"{ANSWER_METRICS[name].explanation} {count}. The questions below are in its order, the worst first.")
 
 
 def completeness_against_conciseness(run: Run, pair: tuple[str, str], key: str) -> None:
