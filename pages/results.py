@@ -87,24 +87,22 @@ def sum_line(run: Run, summary: Summary) -> None:
 
 
 def settings_line(run: Run) -> str:
-    config, cut = run.config, run.provenance["index_config"]
+    config, of = run.config, measurements.version_words(run)
     if run.knows.opaque:
         read = f"reads up to {wording.counted(config.depth, 'context')}" if run.knows.contexts else "contexts unknown"
-        of = f"questions {measurements.version_words(run)} · {wording.made(run.created, run.person)}"
-        return f"{run.answered_by.capitalize() or 'Another system'} · {read} · {of}"
-    by = f" · answers: {run.answered_by}" if run.knows.answers else ""
-    by += f" from {TARGETS[config.context].basis}" if by and not run.knows.first_k else ""
-    reranked = measurements.reranking_words(run)
-    ranked = config.ranked_by + (f" ({reranked})" if reranked else "")
-    over = (
-        f"{ranked} over {chunking.in_words(cut)}, overlap {cut['overlap']}, "
-        f"{cut['embedder'] or 'no embedder'}, {cut['backend']}"
-    )
-    asked = f"questions {measurements.version_words(run)}"
+        words = [run.answered_by.capitalize() or "Another system", read]
+    else:
+        reranked = measurements.reranking_words(run)
+        cut = run.provenance["index_config"]
+        words = [config.ranked_by + (f" ({reranked})" if reranked else "") + f" over {chunking.in_words(cut)}"]
+        words += [f"overlap {cut['overlap']}", cut["embedder"] or "no embedder", f"depth {config.depth}"]
+        if run.knows.answers:
+            basis = "" if run.knows.first_k else f" from {TARGETS[config.context].basis}"
+            words.append(f"answers: {run.answered_by}{basis}")
+    asked = f"questions {of}"
     if config.split:
-        of = measurements.version_words(run)
         asked = f"{measurements.asked_words(run)} of {of}, split {run.provenance['split']['kind']}"
-    return f"{over} · {asked} · depth {config.depth}{by} · {wording.made(run.created, run.person)}"
+    return " · ".join([*words, asked, wording.made(run.created, run.person)])
 
 
 def overview() -> None:

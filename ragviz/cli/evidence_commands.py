@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Annotated, Any
 
@@ -38,22 +37,22 @@ def questions_find_evidence(
         for each in proposals
     ]
     body = {"accepted": len(certain) - refused, "changed_meanwhile": refused, "questions": records}
-    console.show(body, as_json, lambda: _draw_proposals(records))
+
+    def draw() -> None:
+        found = ", ".join(f"{sum(r['found'] == name for r in records):,} {name}" for name in occurrences.OUTCOMES)
+        console.say(f"{counts.counted(len(records), 'question')} without evidence: {found}")
+        rows = []
+        for r in records:
+            places: list[tuple[object, ...]] = [
+                (number, f"{place['alike']:.2f}", place["document"] or "", console.line(place["span"]["text"]))
+                for number, place in enumerate(r["places"], start=1)
+            ]
+            rest = (r["found"], r["doubt"], console.line(r["question"]))
+            rows += [(r["id"], *cells, *rest) for cells in places or [("",) * 4]]
+        console.table(("id", "place", "similarity", "document", "text", "found", "doubt", "question"), rows)
+
+    console.show(body, as_json, draw)
     if accept and not as_json:
         console.say(f"{len(certain) - refused:,} accepted as evidence.")
     if refused:
         console.warn(f"{refused:,} changed by somebody else meanwhile: not saved.")
-
-
-def _draw_proposals(records: Sequence[Mapping[str, Any]]) -> None:
-    found = ", ".join(f"{sum(r['found'] == name for r in records):,} {name}" for name in occurrences.OUTCOMES)
-    console.say(f"{counts.counted(len(records), 'question')} without evidence: {found}")
-    rows = []
-    for r in records:
-        places: list[tuple[object, ...]] = [
-            (number, f"{place['alike']:.2f}", place["document"] or "", console.line(place["span"]["text"]))
-            for number, place in enumerate(r["places"], start=1)
-        ]
-        rest = (r["found"], r["doubt"], console.line(r["question"]))
-        rows += [(r["id"], *cells, *rest) for cells in places or [("",) * 4]]
-    console.table(("id", "place", "similarity", "document", "text", "found", "doubt", "question"), rows)

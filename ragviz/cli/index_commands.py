@@ -73,7 +73,22 @@ def index_preview(
         raise UsageError(f"Corpus '{target.name}' has no {missing}: `ragviz corpus show` lists its documents.")
     console.warn(retrievers.language_warning(config, documents))
     body = _preview_body(workspace, target, documents, displayed, config)
-    console.show(body, as_json, lambda: _draw_preview(body, displayed.characters, embeds=bool(config.embedder)))
+
+    def draw() -> None:
+        rows = [(c["start"], c["end"], c["tokens"], console.line(c["text"])[:160]) for c in body["cuts"]]
+        console.table(("start", "end", "tokens", "text"), rows, console.printable(displayed.name))
+        extent: preview.Extent = body["extent"]
+        known = (
+            "time to embed not known yet" if extent.seconds is None else f"{extent.seconds / 60:.1f} minutes to embed"
+        )
+        lasts = known if config.embedder else "nothing to embed"
+        of = f"{counts.counted(extent.chunks, 'chunk')}, {counts.counted(extent.tokens, 'token')}"
+        console.say(f"{'' if extent.exact else 'about '}{of}, {lasts}, {extent.size / 1e6:.1f} MB")
+        if longer := body["longer_than_read"]:
+            reads = f"longer than the {body['reads']} tokens that the embedder reads: choose a smaller --chunk-size"
+            console.say(f"{counts.counted(longer, 'previewed chunk', 'is')} {reads}.")
+
+    console.show(body, as_json, draw)
 
 
 def _preview_body(
@@ -108,25 +123,6 @@ def _preview_body(
             for c in cuts[displayed.id]
         ],
     }
-
-
-def _draw_preview(body: Mapping[str, Any], characters: int, *, embeds: bool) -> None:
-    rows = [(c["start"], c["end"], c["tokens"], console.line(c["text"])[:160]) for c in body["cuts"]]
-    console.table(("start", "end", "tokens", "text"), rows, console.printable(body["document"]))
-    if characters > body["characters_cut"]:
-        console.say(f"the first {body['characters_cut']:,} of {characters:,} characters")
-    extent: preview.Extent = body["extent"]
-    unknown = "no estimate yet on this machine of how long embedding takes"
-    embedding = unknown if extent.seconds is None else f"{extent.seconds / 60:.1f} minutes to embed on this machine"
-    console.say(
-        f"{'' if extent.exact else 'about '}{counts.counted(extent.chunks, 'chunk')}, "
-        f"{counts.counted(extent.tokens, 'token')}, "
-        f"{embedding if embeds else 'nothing to embed'}, {extent.size / 1e6:.1f} MB"
-    )
-    if longer := body["longer_than_read"]:
-        of = counts.counted(body["previewed"]["chunks"], "previewed chunk")
-        said = f"{longer:,} of {of} {counts.agreed(longer, 'is')} longer than the {body['reads']} tokens that"
-        console.say(f"{said} the embedder reads: choose a smaller --chunk-size.")
 
 
 @index_app.command("list")

@@ -11,7 +11,6 @@ import streamlit as st
 from ragviz.analysis import diagnose, evaluate
 from ragviz.analysis.abstention import STATUSES
 from ragviz.analysis.evaluate import Summary
-from ragviz.core.call import Call
 from ragviz.core.configuration import Run
 from ragviz.core.question import Question
 from ragviz.core.ranking import Retrieved
@@ -353,7 +352,12 @@ def judge_calls(run: Run, retrieved: Retrieved, evaluated: EvaluatedAnswer | Non
     st.caption("A line opens to the prompt, built again from what the run stored, and the reply.")
     with st.container(gap="xsmall", key="judge-calls"):
         for exchange in found:
-            with st.expander(call_words(exchange.call)):
+            call = exchange.call
+            paid = "no price known" if call.cost is None else f"${call.cost:.4f}"
+            words = [f"**{STEPS[call.step].title}**", plain(call.model), f"prompt version {plain(call.prompt)}"]
+            words.append(f"{call.prompt_tokens:,} + {call.completion_tokens:,} tokens{', estimated' * call.estimated}")
+            words += [f"{call.seconds:.1f} s", f"{plain(paid)}{', cached: not paid again' * call.cached}"]
+            with st.expander(" · ".join(words)):
                 if exchange.messages is None:
                     st.caption(f"The prompt cannot be shown: {exchange.why}.")
                 for message in exchange.messages or ():
@@ -361,21 +365,6 @@ def judge_calls(run: Run, retrieved: Retrieved, evaluated: EvaluatedAnswer | Non
                         f'<h3 class="rv-role">{ROLES.get(message["role"], "Message")}</h3>{code(message["content"])}'
                     )
                 st.html(f'<h3 class="rv-role">Reply</h3>{code(exchange.call.raw)}')
-
-
-def call_words(call: Call) -> str:
-    """Return the step of a call, who was asked by which version of the prompt, and what it took."""
-    cost = "no price known" if call.cost is None else f"${call.cost:.4f}"
-    return " · ".join(
-        [
-            f"**{STEPS[call.step].title}**",
-            plain(call.model),
-            f"prompt version {plain(call.prompt)}",
-            f"{call.prompt_tokens:,} + {call.completion_tokens:,} tokens{', estimated' if call.estimated else ''}",
-            f"{call.seconds:.1f} s",
-            f"{plain(cost)}{', cached: not paid again' if call.cached else ''}",
-        ]
-    )
 
 
 _TO_WHAT_IS_LIT = """(() => {

@@ -44,7 +44,18 @@ def show(question_set: QuestionSet, questions: Sequence[Question]) -> None:
     with right, notices.errors_shown():
         sides = splits.sides_of(questions, kind, share, seed)
         heading.section("Preview")
-        _sizes([replace(question, split=sides.get(question.id, "")) for question in questions])
+        divided = [replace(question, split=sides.get(question.id, "")) for question in questions]
+        parts = [part for part in splits.parts(divided) if part.side or part.questions]
+        kinds = [each for each in get_args(QuestionKind) if any(each in part.kinds for part in parts)]
+        rows = [
+            {"Side": (part.side or "neither").capitalize(), "Questions": part.questions}
+            | {KIND_TITLES[each].capitalize(): part.kinds.get(each, 0) for each in kinds}
+            | {"Documents": part.documents}
+            for part in parts
+        ]
+        table.draw(pd.DataFrame(rows), "split-sizes", alt="Questions, documents and kinds of each side")
+        if count := len(splits.on_both(divided)):
+            st.caption(f"{wording.counted(count, 'document', 'has')} questions on both sides.")
         same = {q.id: q.split for q in questions if q.split} == sides
         is_made = same and question_set.split is not None and question_set.split.kind == kind
         label = "Make the split" if question_set.split is None else "Make it again"
@@ -82,17 +93,3 @@ def _choices(present: Split | None) -> tuple[str, float, int]:
         "Seed", 0, 2**31 - 1, **address.bound("split-seed", made.seed or 0, numbers, "a number from 0 on")
     )
     return kind, float(share), int(seed)
-
-
-def _sizes(questions: Sequence[Question]) -> None:
-    parts = [part for part in splits.parts(questions) if part.side or part.questions]
-    kinds = [kind for kind in get_args(QuestionKind) if any(kind in part.kinds for part in parts)]
-    counts = {
-        (part.side or "neither").capitalize(): [part.questions, *(part.kinds.get(k, 0) for k in kinds), part.documents]
-        for part in parts
-    }
-    names = ["Questions", *(KIND_TITLES[kind].capitalize() for kind in kinds), "Documents"]
-    rows = pd.DataFrame({"Number of": names} | counts)
-    table.draw(rows, "split-sizes", alt="Questions, documents and kinds of each side")
-    if count := len(splits.on_both(questions)):
-        st.caption(f"{wording.counted(count, 'document', 'has')} questions on both sides.")

@@ -65,37 +65,25 @@ def suggested_name(label: str, key: str, suggested: str, *, used_by: str | None 
 
 
 def _into(values: dict[str, Any], field: Field, suffix: str | None, offered: Mapping[str, Collection[str]]) -> None:
+    before: Any = values.get(field.name)
     if not field.counts(values):
         values[field.name] = field.default
     elif field.type is dict:
-        values[field.name] = _pairs(field, values[field.name], suffix)
+        sign = f"{field.separator} "
+        text: str = st.text_area(
+            field.label, "\n".join(f"{name}{sign}{each}" for name, each in before.items()), help=field.help or None,
+            key=f"{field.name}-{suffix}", placeholder=f"Authorization{sign}Bearer ${{TARGET_TOKEN}}", height=68,
+        )  # fmt: skip
+        pairs = (line.partition(field.separator) for line in text.splitlines() if line.strip())
+        values[field.name] = {name.strip(): each.strip() for name, _, each in pairs}
     elif field.type is str:
-        values[field.name] = _text(field, str(values[field.name]), suffix, offered.get(field.name))
+        values[field.name] = _text(field, str(before), suffix, offered.get(field.name))
     else:
-        values[field.name] = _number(field, values[field.name], suffix)
-
-
-def _pairs(field: Field, value: Mapping[str, str], suffix: str | None) -> dict[str, str]:
-    sign = f"{field.separator} "
-    text: str = st.text_area(
-        field.label, "\n".join(f"{name}{sign}{each}" for name, each in value.items()), help=field.help or None,
-        key=f"{field.name}-{suffix}", placeholder=f"Authorization{sign}Bearer ${{TARGET_TOKEN}}", height=68,
-    )  # fmt: skip
-    pairs = (line.partition(field.separator) for line in text.splitlines() if line.strip())
-    return {name.strip(): each.strip() for name, _, each in pairs}
-
-
-def _number(field: Field, value: Any, suffix: str | None) -> Any:
-    high = field.high if field.high is not None else 2**31
-    shown = field.type(min(max(value, field.low), high))
-    read = address.number_within(int(field.low), int(high))
-    keyed = _keyed(field.name, shown, suffix, read, field.range())
-    return field.type(
-        st.number_input(
-            field.label, field.type(field.low), field.type(high), step=field.type(field.step or 1),
-            help=field.help or None, **keyed,
-        )
-    )  # fmt: skip
+        high = field.high if field.high is not None else 2**31
+        shown = field.type(min(max(before, field.low), high))
+        keyed = _keyed(field.name, shown, suffix, address.number_within(int(field.low), int(high)), field.range())
+        keyed |= {"step": field.type(field.step or 1), "help": field.help or None}
+        values[field.name] = field.type(st.number_input(field.label, field.type(field.low), field.type(high), **keyed))
 
 
 def _text(field: Field, value: str, suffix: str | None, offered: Collection[str] | None) -> str:
