@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from ragviz.analysis import risk_coverage
 from ragviz.cli import console
 from ragviz.cli.options import Json, RunName
 from ragviz.core.errors import UsageError
