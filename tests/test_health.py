@@ -21,7 +21,7 @@ from ragviz.core.recording import Recording
 from ragviz.core.score import Score
 from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.health import duplicates, effects, examination, material, quarantine
-from ragviz.health.material import ClosedBook, Material, Outcomes, subject_of
+from ragviz.health.material import Material, subject_of
 from ragviz.health.set_checks import CHECKS
 from ragviz.health.word_weights import Weights, content, weights_of
 from ragviz.index import indexing
@@ -41,7 +41,7 @@ def question(number, text, answer="", *passages, **more):
 
 
 def subjects(*questions, gold=()):
-    groups = [*gold, *[()] * (len(questions) - len(gold))]
+    groups = [*gold, *[()] * (len(questions) - len(gold))]  # the gold chunks of each
     return tuple(subject_of(q, lambda span: span.text, own) for q, own in zip(questions, groups, strict=True))
 
 
@@ -83,7 +83,7 @@ def test_weights_are_those_of_bm25():
 def test_copied_words(copy, passage, own):
     language = "zh" if passage is CHINESE else "en"
     asked = [question(n, text, "2021", passage, language=language) for n, text in enumerate((copy, own))]
-    read = material_of(*asked, gold=((("c0",),), (("c1",),)), lexical={"q0": ("c0", "x"), "q1": ("x", "c1")})
+    read = material_of(*asked, gold=(("c0",), ("c1",)), lexical={"q0": ("c0", "x"), "q1": ("x", "c1")})
     caught = found("copies", read)
     assert set(caught) == {"q0"}
     assert caught["q0"].value >= 0.8
@@ -94,10 +94,10 @@ def test_copied_words(copy, passage, own):
 def test_answerable_without_the_documents():
     known, unknown = question(0, "Capital of France?", "Paris", VALVE), question(1, "Who fitted it?", "Halden", VALVE)
     refused = question(2, "Who was the first?", "", generator="hand")
-    run = ClosedBook("closed", "gpt", {"q0": True, "q1": False, "q2": True})
-    caught = found("closed-book", material_of(known, unknown, refused, closed=(run,)))
+    closed = {"without": {"q0": True, "q1": False, "q2": True}}
+    caught = found("closed-book", material_of(known, unknown, refused, closed=closed))
     assert list(caught) == ["q0"], "an unanswerable question is right without documents"
-    assert "by gpt" in caught["q0"].words
+    assert caught["q0"].words.endswith("in without")
     nothing = CHECKS["closed-book"].find(material_of(known))
     assert "--context none" in nothing.unknown
     verified = CHECKS["closed-book"].find(material_of(replace(known, verified_by="gpt")))
@@ -128,7 +128,7 @@ def test_another_chunk_answers_it():
 
     def caught(claims, chunk, *supports):
         verdicts = pooled.Verdicts(claims, {chunk: frozenset(supports)})
-        return found("elsewhere", material_of(asked, verdicts={"q0": verdicts}, gold=[(("g",),)]))
+        return found("elsewhere", material_of(asked, verdicts={"q0": verdicts}, gold=[("g",)]))
 
     assert caught(2, other, 0, 1)["q0"].value == 1
     assert not caught(2, other, 0), "half of the answer"
@@ -190,16 +190,16 @@ def test_answers_that_their_evidence_does_not_support(text, answer, passage, cau
 
 def test_found_by_every_run_or_none():
     asked = [question(n, f"Question {n}?", "2021", VALVE) for n in range(3)]
-    runs = (
-        Outcomes("first", 3, {"q0": True, "q1": True, "q2": False}),
-        Outcomes("second", 3, {"q0": True, "q1": False, "q2": False}),
-    )
+    runs = {
+        "first": {"q0": True, "q1": True, "q2": False},
+        "second": {"q0": True, "q1": False, "q2": False},
+    }
     caught = found("separates-nothing", material_of(*asked, outcomes=runs))
     assert {i: finding.words for i, finding in caught.items()} == {
         "q0": "found by all 2 runs",
         "q2": "found by none of 2 runs",
     }
-    one = CHECKS["separates-nothing"].find(material_of(*asked, outcomes=runs[:1]))
+    one = CHECKS["separates-nothing"].find(material_of(*asked, outcomes={"first": runs["first"]}))
     assert "one more run" in one.unknown
     assert not one.findings
 
@@ -301,10 +301,10 @@ def test_a_closed_book_run_is_read(workspace_with_set):
     config = RunConfig(index="index", questions="asked", retriever="bm25", k=1, depth=3)
     running.run(workspace, "open", config)
     read = material.read_material(workspace, workspace.store.sets.get("asked"), workspace.store.indexes.get("index"))
-    assert read.closed == ()
-    assert [run.run for run in read.outcomes] == ["open"]
+    assert read.closed == {}
+    assert list(read.outcomes) == ["open"]
     assert len(read.lexical) == 3
-    assert read.subjects[0].gold_chunks
+    assert read.subjects[0].gold
     asked, store = workspace.store.sets.get("asked"), workspace.store
     closed = replace(
         config, index=store.indexes.get("index").id, questions=asked.id, answerer="model", model="m", context="none"

@@ -54,7 +54,7 @@ def contents_of(
         len(read.documents),
         tuple(name for name, count in read.documents.items() if not count),
         index.chunks if index is not None and read.index else 0,
-        len({chunk_id for subject in read.subjects for chunk_id in subject.gold_chunks}),
+        len({chunk_id for subject in read.subjects for chunk_id in subject.gold}),
         dict(Counter(subject.question.type for subject in read.subjects)),
         sum(subject.question.kind == "unanswerable" for subject in read.subjects),
         noticed,

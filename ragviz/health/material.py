@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 from ragviz.analysis import pooled
@@ -33,59 +34,32 @@ SAMPLED = 5_000
 """Chunks from which the rarity of words is estimated, evenly spread over the documents."""
 REACH = 600
 """Characters before and after a piece of evidence within which the sentence in which it stands is read."""
+ByRun = Mapping[str, Mapping[str, bool]]
+"""Name of a run → id of a question → whether something is so."""
 MOST_RUNS = 8
 """Runs that are looked at, the newest of each way of ranking."""
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A question as the checks read it: its content words and those of its answer and of its evidence.
+    """A question as the checks read it: its content words and those of its answer.
 
-    The words of a follow-up are those of its whole conversation, as it is searched for.
-    `evidence` holds the text and the words of each group, of the member that shares most with question and answer;
-    `sentences` are the words of the sentences in which they stand, of all groups. `gold` are its gold chunks in the
-    index, by group.
+    The words of a follow-up are those of its whole conversation, as it is searched for. `evidence` is the text of each
+    group, of the member that shares most with question and answer; `sentences` are the words of the sentences in which
+    they stand. `gold` are its gold chunks in the index.
     """
 
     question: Question
     words: frozenset[str]
     answer: frozenset[str]
-    evidence: tuple[tuple[str, frozenset[str]], ...]
-    gold: tuple[tuple[str, ...], ...] = ()
-    sentences: frozenset[str] = frozenset()
+    evidence: str
+    sentences: frozenset[str]
+    gold: frozenset[str] = frozenset()
 
     @property
     def id(self) -> str:
         """The id of the question."""
         return self.question.id
-
-    @property
-    def evidence_text(self) -> str:
-        """The texts of all its evidence."""
-        return "\n".join(text for text, _ in self.evidence)
-
-    @property
-    def gold_chunks(self) -> frozenset[str]:
-        """Its gold chunks, whichever group they are of."""
-        return frozenset(chunk_id for group in self.gold for chunk_id in group)
-
-
-@dataclass(frozen=True, slots=True)
-class Outcomes:
-    """A run of the set: which of its questions with evidence it found at its k, by id."""
-
-    run: str
-    k: int
-    found: Mapping[str, bool]
-
-
-@dataclass(frozen=True, slots=True)
-class ClosedBook:
-    """A run that was asked without any document: which of its questions it answered rightly, by id."""
-
-    run: str
-    answerer: str
-    right: Mapping[str, bool]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,9 +76,9 @@ class Material:
     weights: Weights = field(default_factory=Weights)
     index: str = ""
     lexical: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    outcomes: tuple[Outcomes, ...] = ()
-    closed: tuple[ClosedBook, ...] = ()
-    judged: Mapping[str, Mapping[str, bool]] = field(default_factory=dict)
+    outcomes: ByRun = field(default_factory=dict)
+    closed: ByRun = field(default_factory=dict)
+    judged: ByRun = field(default_factory=dict)
     verdicts: Mapping[str, pooled.Verdicts] = field(default_factory=dict)
     documents: Mapping[str, int] = field(default_factory=dict)
     set_aside: tuple[Question, ...] = ()
@@ -119,19 +93,22 @@ def _evidence_words(text: str, of_question: str) -> frozenset[str]:
 def subject_of(
     question: Question,
     read: Callable[[Span], str],
-    gold: Sequence[Sequence[str]] = (),
+    gold: Collection[str] = (),
     around: Callable[[Span], str] | None = None,
 ) -> Subject:
     """Read a question in words; `read` returns the text of a span, `around` that of its sentences, else the same."""
     own, answer = words.content(question.query, question.language), words.content(question.answer, question.language)
-    groups, within = [], frozenset[str]()
-    for group in question.evidence:
-        members = [(span, text, _evidence_words(text, question.language)) for span in group for text in [read(span)]]
-        if members:
-            span, text, its_words = max(members, key=lambda member: len(member[2] & (own | answer)))
-            within |= its_words | _evidence_words((around or read)(span), question.language)
-        groups.append((text, its_words) if members else ("", frozenset[str]()))
-    return Subject(question, own, answer, tuple(groups), tuple(map(tuple, gold)), within)
+    texts, within = list[str](), frozenset[str]()
+
+    def shared(span: Span) -> int:
+        return len(_evidence_words(read(span), question.language) & (own | answer))
+
+    for group in filter(None, question.evidence):
+        span = max(group, key=shared)
+        texts.append(read(span))
+        within |= _evidence_words(texts[-1], question.language)
+        within |= _evidence_words((around or read)(span), question.language)
+    return Subject(question, own, answer, "\n".join(texts), within, frozenset(gold))
 
 
 def read_material(
@@ -146,7 +123,9 @@ def read_material(
     questions = [question for question in every if question.asked]
     progress(0, None, "", "Reading the questions")
     cuts = store.indexes.cuts(index.build, index.documents) if index is not None and index.build else {}
-    golds = [gold for gold, _ in contexts.gold_of(workspace, index, questions, cuts)] if index and cuts else None
+    golds = [frozenset[str]()] * len(questions)
+    if index is not None and cuts:
+        golds = [frozenset(chain(*groups)) for groups, _ in contexts.gold_of(workspace, index, questions, cuts)]
     quotes = _quotes(workspace, question_set.corpus_id, questions)
 
     def read(span: Span) -> str:
@@ -156,7 +135,7 @@ def read_material(
         return "" if span.stale else quotes.get((span.document_id, span.start, span.end), ("", ""))[1]
 
     subjects = []
-    for number, (question, gold) in enumerate(zip(questions, golds or [()] * len(questions), strict=True)):
+    for number, (question, gold) in enumerate(zip(questions, golds, strict=True)):
         if number % REPORTED == 0:
             progress(number, len(questions), "questions", "Reading the questions")
         subjects.append(subject_of(question, read, gold, around))
@@ -167,14 +146,15 @@ def read_material(
     spans = [{s.document_id for s in q.spans if not s.stale} for q in questions]
     about = Counter(document_id for each in spans for document_id in each)
     progress(0, None, "", "Reading the runs")
+    answered = [run for run in runs if run.knows.answers]
     return Material(
         tuple(subjects),
         weights,
         index.name if index is not None and cuts else "",
         lexical,
-        tuple(_outcomes(workspace, runs)),
-        tuple(_closed_book(workspace, runs)),
-        _supported(workspace, runs),
+        {run.name: _found_by(workspace, run) for run in ways(runs)},
+        {run.name: _right_of(workspace, run) for run in [r for r in answered if r.knows.closed_book][:MOST_RUNS]},
+        {run.name: _supported_in(workspace, run) for run in [r for r in answered if r.knows.contexts][:MOST_RUNS]},
         measurements.of_questions(workspace, runs[0], questions)[1] if runs else {},
         {d.name: about[d.id] for d in store.documents.all(question_set.corpus_id) if d.status == "ok"},
         tuple(question for question in every if staleness.is_set_aside(question)),
@@ -234,7 +214,7 @@ def _searched(
     workspace: Workspace, index: IndexInfo, subjects: Sequence[Subject], progress: Progress
 ) -> dict[str, tuple[str, ...]]:
     """Return BM25's first chunks for each question; empty where the index is damaged."""
-    asked, found = [subject for subject in subjects if subject.gold_chunks], dict[str, tuple[str, ...]]()
+    asked, found = [subject for subject in subjects if subject.gold], dict[str, tuple[str, ...]]()
     try:
         rank = search.retriever(workspace, damage.sound(workspace, index), "bm25")
         for start in range(0, len(asked), REPORTED):
@@ -258,24 +238,17 @@ def ways(runs: Sequence[Run]) -> list[Run]:
     return list(newest.values())[:MOST_RUNS]
 
 
-def _outcomes(workspace: Workspace, runs: Sequence[Run]) -> Iterator[Outcomes]:
-    for run in ways(runs):
-        measured = overviews.overview(workspace, run).summary
-        found = [0 < rank <= run.config.k for rank in measured.ranks.tolist()]
-        yield Outcomes(run.name, run.config.k, dict(zip(measured.question_ids, found, strict=True)))
+def _found_by(workspace: Workspace, run: Run) -> dict[str, bool]:
+    measured = overviews.overview(workspace, run).summary
+    found = [0 < rank <= run.config.k for rank in measured.ranks.tolist()]
+    return dict(zip(measured.question_ids, found, strict=True))
 
 
-def _closed_book(workspace: Workspace, runs: Sequence[Run]) -> Iterator[ClosedBook]:
-    for run in [run for run in runs if run.knows.closed_book and run.knows.answers][:MOST_RUNS]:
-        judged = overviews.overview(workspace, run).judgement
-        right = {i: bool(ruling.right) for i, ruling in judged.rulings.items() if ruling.right is not None}
-        yield ClosedBook(run.name, run.config.model or run.config.answerer, right)
+def _right_of(workspace: Workspace, run: Run) -> dict[str, bool]:
+    rulings = overviews.overview(workspace, run).judgement.rulings
+    return {i: bool(ruling.right) for i, ruling in rulings.items() if ruling.right is not None}
 
 
-def _supported(workspace: Workspace, runs: Sequence[Run]) -> dict[str, dict[str, bool]]:
-    """Return by run whether a judge found all claims of its answers in their passages; of the newest judged runs."""
-    supported = {}
-    for run in [run for run in runs if run.knows.answers and run.knows.contexts][:MOST_RUNS]:
-        scores = measurements.scores_of(workspace, run, metrics=("faithfulness",)).get("faithfulness", {})
-        supported[run.name] = {i: score.value == 1 for i, score in scores.items() if score.value is not None}
-    return supported
+def _supported_in(workspace: Workspace, run: Run) -> dict[str, bool]:
+    scores = measurements.scores_of(workspace, run, metrics=("faithfulness",)).get("faithfulness", {})
+    return {i: score.value == 1 for i, score in scores.items() if score.value is not None}

@@ -32,12 +32,12 @@ def without_documents(material: Material) -> Found:
         return Found(unknown=f"Not known of {others:,} questions: {HOW_CLOSED}" if others else "", note=note)
     findings = []
     for subject in material.subjects:
-        by = [run for run in material.closed if run.right.get(subject.id)]
+        by = [run for run, right in material.closed.items() if right.get(subject.id)]
         if by and subject.question.kind != "unanswerable":
-            told = ", ".join(dict.fromkeys(run.answerer for run in by))
-            findings.append(Finding(subject.id, float(len(by)), f"answered rightly without any document by {told}"))
-    judged = {i for run in material.closed for i in run.right} & {subject.id for subject in material.subjects}
-    runs, of = ", ".join(run.run for run in material.closed), len(material.subjects)
+            told = f"answered rightly without any document in {', '.join(by)}"
+            findings.append(Finding(subject.id, float(len(by)), told))
+    judged = {i for right in material.closed.values() for i in right} & {subject.id for subject in material.subjects}
+    runs, of = ", ".join(material.closed), len(material.subjects)
     return Found(tuple(findings), "", f"{len(judged):,} of {of:,} questions were asked without documents, by {runs}.")
 
 
@@ -65,15 +65,15 @@ def separates_nothing(material: Material) -> Found:
         return Found(unknown=f"Not known: make {more} in another way (another retriever, index or k).")
     findings, looked_at = [], 0
     for subject in material.subjects:
-        found = [run.found[subject.id] for run in runs if subject.id in run.found]
+        found = [of_run[subject.id] for of_run in runs.values() if subject.id in of_run]
         if len(found) < LEAST_RUNS:
             continue
         looked_at += 1
         if len(set(found)) == 1:
             words = f"found by all {len(found)} runs" if found[0] else f"found by none of {len(found)} runs"
             findings.append(Finding(subject.id, float(sum(found)), words))
-    names = ", ".join(run.run for run in runs)
-    return Found(tuple(findings), "", f"{looked_at:,} questions with evidence, in {len(runs)} runs: {names}.")
+    note = f"{looked_at:,} questions with evidence, in {len(runs)} runs: {', '.join(runs)}."
+    return Found(tuple(findings), "", note)
 
 
 def stale(material: Material) -> Found:

@@ -10,6 +10,7 @@ from ragviz.core.question import Question
 from ragviz.core.question_set import Edit, QuestionSet
 from ragviz.health.finding import Found
 from ragviz.health.set_checks import CHECKS
+from ragviz.questions import staleness
 from ragviz.workspace import Workspace
 
 PREFIX = "health: "
@@ -71,12 +72,10 @@ def release(workspace: Workspace, question_set: QuestionSet, check: str) -> int:
 
     """
     held = held_by(workspace.store.questions.all(question_set.id), check)
-    changed = []
-    for question in held:
-        versions = workspace.store.versions.of_question(question_set.id, question.id)
-        before = next((each for _, each in versions if each is not None and each.status != "quarantined"), None)
-        status, reason = (before.status, before.reason) if before else ("proposed", "")
-        changed.append(replace(question, status=status, reason=reason))
+    changed = [
+        staleness.as_before(workspace.store, question_set, question, lambda each: each.status == "quarantined")
+        for question in held
+    ]
     if changed:
         edit = Edit(workspace.person.name, f"released from the check: {CHECKS[check].title}")
         workspace.store.questions.put(question_set.id, changed, edit=edit)

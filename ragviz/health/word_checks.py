@@ -25,7 +25,7 @@ def copies(material: Material) -> Found:
             continue
         share = copied(subject, material.weights)
         top = material.lexical.get(subject.id)
-        is_first = bool(top) and top is not None and top[0] in subject.gold_chunks
+        is_first = bool(top) and top is not None and top[0] in subject.gold
         ranked, first = ranked + (top is not None), first + is_first
         if share >= COPIED and len(subject.words & subject.sentences) >= LEAST_COPIED:
             by_words = "; BM25 ranks it first by its words alone" if is_first else ""
@@ -50,12 +50,12 @@ def unsupported(material: Material) -> Found:
     """Find questions whose answer is not supported by their evidence: by verdicts, else by numbers."""
     findings, judged = [], 0
     for subject in material.subjects:
-        if not subject.evidence or not subject.question.answer.strip() or not subject.evidence_text.strip():
+        if not subject.question.answer.strip() or not subject.evidence.strip():
             continue
         supports = _judged_support(subject, material.verdicts.get(subject.id))
         judged += supports is not None
         if supports is None:
-            if missing := unstated(subject.question, subject.evidence_text):
+            if missing := unstated(subject.question, subject.evidence):
                 told = f"its evidence does not state {', '.join(missing[:3])}, which the answer does"
                 findings.append(Finding(subject.id, 0.0, told))
         elif supports < 1:
@@ -69,7 +69,7 @@ def _judged_support(subject: Subject, verdicts: pooled.Verdicts | None) -> float
 
     A verdict on several chunks together may support more: then nothing is said.
     """
-    gold = subject.gold_chunks
+    gold = subject.gold
     if verdicts is None or verdicts.claims <= 0 or not gold or not gold <= verdicts.chunks.keys() or verdicts.together:
         return None
     return len(frozenset[int]().union(*(verdicts.chunks[i] for i in gold))) / verdicts.claims

@@ -180,14 +180,18 @@ def _now(
 
 
 def released(store: Store, question_set: QuestionSet, question: Question) -> Question:
-    """Return a question that was set aside and is not stale any more with the status and reason from before.
-
-    Others as they are. Without a version that says it, "proposed".
-    """
+    """Return a question that was set aside and is not stale any more as it was before; others as they are."""
     if not is_set_aside(question) or lost(question) is not None:
         return question
-    earlier = (before for _, before in store.versions.of_question(question_set.id, question.id) if before is not None)
-    before = next((each for each in earlier if not is_set_aside(each)), None)
+    return as_before(store, question_set, question, is_set_aside)
+
+
+def as_before(
+    store: Store, question_set: QuestionSet, question: Question, is_held: Callable[[Question], bool]
+) -> Question:
+    """Return a question with the status and reason that it had before it `is_held`; "proposed" where none is known."""
+    earlier = (each for _, each in store.versions.of_question(question_set.id, question.id) if each is not None)
+    before = next((each for each in earlier if not is_held(each)), None)
     status: QuestionStatus = before.status if before else "proposed"
     return replace(question, status=status, reason=before.reason if before else "")
 
