@@ -54,14 +54,6 @@ def test_a_home_that_cannot_be_written_is_told_and_opens_no_dashboard(examined, 
     assert (code, f"{logs} cannot be written" in err) == (1, True)
 
 
-def test_a_database_of_an_unreleased_version_is_found(examined, workspace):
-    with workspace.store._engine.begin() as connection:
-        connection.exec_driver_sql("ALTER TABLE runs DROP COLUMN note")
-    code, found = examined()
-    assert (code, found["Store"][0]) == (1, "broken")
-    assert "before the first release: it has no column note in table runs. Move it away" in found["Store"][1]
-
-
 def test_a_damaged_page_is_found(examined, workspace):
     for number in range(300):
         workspace.store.corpora.add(f"corpus {number}")

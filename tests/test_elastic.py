@@ -6,7 +6,6 @@ import base64
 import contextlib
 import json
 import secrets
-import signal
 import subprocess
 import sys
 import threading
@@ -17,7 +16,6 @@ from typing import Any
 from urllib.parse import quote
 
 import numpy as np
-import psutil
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
@@ -447,23 +445,3 @@ def test_each_refusal_of_a_secured_server_has_its_own_sentence(secure_url: str, 
     assert f"the password of '{user}' is wrong, or there is no such user" in said
     assert "Xk9" not in said
     assert "begin ELASTICSEARCH_URL with https://" in told(secure_url.replace("https", "http"))
-
-
-@pytest.mark.elasticsearch
-@pytest.mark.timeout(600)
-def test_a_node_ends_with_the_one_who_started_it(elasticsearch_url: str, elasticsearch_tool: Any, tmp_path: Path):
-    if not elasticsearch_tool.is_built():
-        pytest.skip("the tests use ELASTICSEARCH_URL, and tools/elasticsearch is not built")
-    for end, code in ((signal.SIGKILL, -signal.SIGKILL), (signal.SIGTERM, 0)):
-        port = elasticsearch_tool.free_port()
-        command = [sys.executable, TOOL, "start", "--port", str(port), "--data", tmp_path, "--heap", "512m"]
-        with subprocess.Popen(command, stdout=subprocess.PIPE) as starter:
-            try:
-                said = next(line for line in starter.stdout if line.startswith(b"Elasticsearch"))  # after its warnings
-                assert f"answers at http://127.0.0.1:{port}".encode() in said
-                (node,) = psutil.Process(starter.pid).children()
-                starter.send_signal(end)
-                assert starter.wait(60) == code
-            finally:
-                starter.kill()
-        node.wait(60)

@@ -166,48 +166,14 @@ def test_a_target_that_cannot_be_asked_is_refused(choices: dict[str, Any], said:
     assert said in str(caught.value)
 
 
-REPLIES: dict[str, tuple[Any, tuple[Passage, ...]]] = {
-    "openai": ({"choices": [{"message": {"content": "A"}}], "usage": {"prompt_tokens": 3}}, ()),
-    "dify": (
-        {
-            "answer": "A",
-            "metadata": {
-                "retriever_resources": [{"segment_id": "s", "document_name": "List", "score": 0.98, "content": "Model"}]
-            },
-        },
-        (Passage("Model", "s", "List", 0.98),),
-    ),
-    "ragflow": (
-        {
-            "choices": [
-                {
-                    "message": {
-                        "content": "A",
-                        "reference": {
-                            "chunks": {"20": {"id": "4b", "content": "cd", "document_name": "I.md", "similarity": 0.57}}
-                        },
-                    }
-                }
-            ]
-        },
-        (Passage("cd", "4b", "I.md", 0.57),),
-    ),
-    "flowise": (
-        {"text": "A", "sourceDocuments": [{"pageContent": "P", "metadata": {"source": "p.pdf"}}]},
-        (Passage("P", "", "p.pdf"),),
-    ),
-    "anythingllm": (
-        {"textResponse": "A", "sources": [{"id": "i", "title": "T", "text": "x", "score": 0.5}], "error": None},
-        (Passage("x", "i", "T", 0.5),),
-    ),
-}
-"""A reply as each service documents it, and the contexts in it."""
+REPLIES = json.loads((Path(__file__).parent / "data" / "replies.json").read_text(encoding="utf-8"))
+"""A reply as each service documents it, and the contexts in it: text, id, document, score."""
 
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_presets_read_the_documented_replies(system: SystemServer, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    reply, passages = REPLIES[name]
-    system.answers = lambda body: reply
+    system.answers = lambda body: REPLIES[name]["reply"]
+    passages = tuple(Passage(*each) for each in REPLIES[name]["contexts"])
     for variable in ("OPENAI", "DIFY", "RAGFLOW", "FLOWISE", "ANYTHINGLLM"):
         monkeypatch.setenv(f"TARGET_{variable}_API_KEY", TOKEN)
     item = endpoint.test(of_choices(name, {**PRESETS[name].choices, "url": system.url}), QUESTION).item

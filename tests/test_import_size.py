@@ -3,11 +3,11 @@
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from ragviz.core.settings import Settings
+from ragviz.documents import corpora
 from ragviz.workspace import Workspace
 
 ROWS = 100_000
@@ -45,30 +45,16 @@ def workspace(tmp_path):
     return opened
 
 
-def folder(tmp_path: Path, queries: int, documents: int) -> Path:
-    """A BEIR folder with as many queries as judgements."""
-    made = tmp_path / "beir"
-    (made / "qrels").mkdir(parents=True)
-
-    def written(name, rows):
-        with (made / name).open("w", encoding="utf-8") as file:
-            file.writelines(rows)
-
-    text = "Entry {0} says that pump {0} moves {0} litres a minute."
-    written("corpus.jsonl", (json.dumps({"_id": f"e{n}", "text": text.format(n)}) + "\n" for n in range(documents)))
-    asked = "How much does pump {} move on day {}?"
-    written(
-        "queries.jsonl",
-        (json.dumps({"_id": f"q{n}", "text": asked.format(n % documents, n)}) + "\n" for n in range(queries)),
-    )
-    written("qrels/test.tsv", (f"q{n}\te{n % documents}\t1\n" for n in range(queries)))
-    return made
-
-
 @pytest.mark.model
 def test_a_hundred_thousand_rows_take_bounded_time_and_memory(workspace, tmp_path):
-    made = folder(tmp_path, ROWS, 5_000)
-    command = [sys.executable, "-c", CHILD, str(workspace.settings.home), str(made)]
+    text = " ".join(f"Entry {n} says that pump {n} moves {n} litres a minute." for n in range(100))
+    corpora.add_file(workspace, workspace.store.corpora.get("big"), "pumps.txt", text.encode())
+    with (tmp_path / "asked.jsonl").open("w", encoding="utf-8") as file:
+        for n in range(ROWS):
+            row = {"question": f"How much does pump {n % 100} move on day {n}?", "answer": f"{n % 100} litres"}
+            row |= {"document": "pumps.txt", "quote": f"pump {n % 100} moves"}
+            file.write(json.dumps(row) + "\n")
+    command = [sys.executable, "-c", CHILD, str(workspace.settings.home), str(tmp_path / "asked.jsonl")]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=2 * MOST_SECONDS)
     imported, problems, peak, seconds, silence = json.loads(done.stdout)
     assert (imported, problems) == (ROWS, 0)

@@ -28,7 +28,7 @@ from ragviz.core.score import Score
 from ragviz.core.verdict import Bank, BankItem, Claim, ClaimVerdict, EvaluatedAnswer, Matrix
 from ragviz.metrics import answers as answer_metrics
 from ragviz.metrics.answers import ANSWER_METRICS
-from ragviz.runs import comparisons, exports, judgements, overviews, running
+from ragviz.runs import exports, judgements, overviews, running
 from ragviz.stats.clusters import Clusters
 from ragviz.store.stored_runs import StoredJudgements, StoredRankings
 from ragviz.ui import cache
@@ -254,15 +254,6 @@ def test_the_first_screen_of_a_run_reads_no_rankings_and_no_answers(
     app = show("results", run="told")
     assert "Where questions are lost" in words(app)
     assert read == []
-
-
-def test_what_runs_take_is_told_of_the_questions_that_all_of_them_asked(home: Path) -> None:
-    workspace = open_workspace()
-    whole = workspace.store.runs.get("told")
-    some = running.run(workspace, "some", replace(whole.config, limit=2))
-    tokens = {name: price.tokens for name, price in comparisons.prices(workspace, {"a": whole, "b": some}).items()}
-    assert tokens["a"] == tokens["b"]
-    assert tokens["a"] != overviews.price_of(whole, overviews.overview(workspace, whole), whole.config.k).tokens
 
 
 def _noting(read: list[str], owner: type, name: str) -> Callable[..., object]:

@@ -209,18 +209,6 @@ def test_chinese_key_phrases():
     check_phrases(text, phrases)
 
 
-@pytest.mark.model
-def test_spacy_is_loaded_without_torch_and_its_commands_which_others_may_import_afterwards():
-    code = (
-        "import sys; from ragviz.text import keyphrases as k; texts = ['It opened in Bern in 1901.', 'Jane Doe left.'];"
-        "before = k.key_phrases(texts, 'en'); print('torch' in sys.modules, 'typer' in sys.modules);"
-        "import torch; from spacy.cli.info import info; print(info()['spacy_version'] > '3');"
-        "print(k.key_phrases(texts, 'en') == before, [p.text for p in before[0]], torch.ones(2).sum().item())"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines() == ["False False", "True", "True ['Bern', '1901'] 2.0"]
-
-
 def check_phrases(text, phrases):
     assert all(text[p.start : p.end] == p.text == p.text.strip() != "" for p in phrases)
     assert all(left.end <= right.start for left, right in pairwise(phrases))

@@ -30,61 +30,14 @@ def only(value, name="log.json", **roles):
     return item
 
 
-# By format: items, answers, errors, items with contexts, contexts, references, scores, of each system
+# By format
 
-FILES = {
-    "peers/autorag/result_generator_0.parquet": [(10, 10, 0, 0, 0, 0, 3)],
-    "peers/autorag/result_lexical_retrieval_best_0.parquet": [(10, 0, 0, 10, 100, 10, 6)],
-    "peers/autorag/semscore_generator_1.parquet": [(200, 200, 0, 0, 0, 0, 4)],
-    "peers/azure_eval/rag_postgres_baseline_eval_results.jsonl": [(10, 10, 0, 10, 30, 10, 3)],
-    "peers/continuous_eval/retrieval_sm.jsonl": [(10, 0, 0, 10, 32, 10, 0)],
-    "peers/deepeval/beeai_latest_test_run.json": [(1, 1, 0, 0, 0, 1, 2)],
-    "peers/deepeval/deepeval_goldens.csv": [(15, 15, 0, 15, 17, 15, 0)],
-    "peers/deepeval/deepeval_goldens.json": [(15, 15, 0, 15, 17, 15, 0)],
-    "peers/deepeval/deepeval_test_run_sample.json": [(1, 1, 0, 1, 3, 0, 2)],
-    "peers/haystack/aragog_minilm_topk1_chunk64.csv": [(107, 80, 0, 107, 107, 107, 3)],
-    "peers/haystack/squad_extractive_minilm_topk2.csv": [(100, 100, 0, 100, 100, 100, 5)],
-    "peers/inspectorraget/mtrag_human_evaluations_10tasks.json": [(10, 10, 0, 10, 23, 10, 12)] * 3,
-    "peers/mtrag/mtrag_responses-10.jsonl": [(10, 10, 0, 9, 23, 10, 0)],
-    "peers/open_rag_eval/open_rag_eval_answers_bom.csv": [(6, 6, 0, 6, 14, 0, 0), (1, 1, 0, 1, 2, 0, 0)],
-    "peers/otel/jaeger_k8s_agent.json": [(1, 1, 0, 0, 0, 0, 0)],
-    "peers/otel/tempo_export_with_batches.json": [(1, 1, 0, 1, 1, 0, 0)],
-    "peers/phoenix/phoenix_llm_spans_first12.jsonl": [(6, 6, 0, 0, 0, 0, 0)],
-    "peers/phoenix/phoenix_retriever_spans.jsonl": [(4, 0, 0, 2, 18, 0, 0)],
-    "peers/plain/clinical_rag_retrieval.json": [(15, 0, 0, 0, 0, 0, 3)] * 3,
-    "peers/promptfoo/promptfoo_comparisons.json": [(4, 0, 4, 0, 0, 0, 2)] * 3,
-    "peers/ragas/finance_summary_detailed_results.json": [(5, 5, 0, 0, 0, 0, 4)],
-    "peers/ragas/multimodal_medical_ragas_results.csv": [(3, 3, 0, 3, 9, 3, 4)],
-    "peers/ragas/rag_hr_ragas_results.json": [(5, 5, 0, 5, 35, 5, 4)],
-    "peers/ragas/ragas_app_edited_chain_runs.json": [(18, 18, 0, 0, 0, 18, 1)],
-    "peers/ragchecker/ragchecker_checking_inputs.json": [(2, 2, 0, 2, 7, 2, 0)],
-    "peers/ragchecker/ragchecker_checking_outputs.json": [(2, 2, 0, 2, 7, 2, 11)],
-    "peers/trulens/span_record_root.json": [(1, 1, 0, 0, 0, 1, 0)],
-    "peers/trulens/span_retrieval.json": [(1, 0, 0, 1, 4, 0, 0)],
-    "peers/trulens/trulens_otel_events_llama.csv": [(1, 1, 0, 1, 3, 0, 0)],
-    "peers/trulens/trulens_record_customapp.json": [(1, 1, 0, 1, 2, 0, 0)],
-    "inspectorraget/RAG Model Performance.json": [(100, 100, 0, 100, 100, 80, 8), (100, 80, 0, 100, 100, 80, 8)]
-    + [(100, 100, 0, 100, 100, 80, 8)] * 2,
-    "tonic_validate/examples/titan_vs_cohere/cohere_run.csv": [(55, 55, 0, 55, 275, 55, 1)],
-    "trec/results.test": [(3, 0, 0, 3, 1500, 0, 0)],
-}
-QUESTION_SETS = [
-    "peers/autorag/autorag_generated_qa.parquet",
-    "peers/azure_eval/rag_postgres_ground_truth.jsonl",
-    "peers/giskard/giskard_test-set.jsonl",
-    "tonic_validate/examples/titan_vs_cohere/qa_pairs.json",
-]
-NO_LOGS = [
-    "peers/autorag/corpus_data_sample.parquet",
-    "peers/autorag/result_summary.csv",
-    "peers/trulens/span_eval_root.json",
-    "trec/qrels.test",
-]
+FILES = json.loads((Path(__file__).parent / "data" / "logged_files.json").read_text(encoding="utf-8"))
 shared = pytest.mark.skipif(not IMPORTS.exists(), reason=f"no real inputs at {IMPORTS}")
 
 
 @shared
-@pytest.mark.parametrize("file", FILES)
+@pytest.mark.parametrize("file", FILES["logs"])
 def test_what_a_real_file_holds(file):
     path = IMPORTS / file
     found = []
@@ -92,19 +45,19 @@ def test_what_a_real_file_holds(file):
         counts, scores = log.counts, {name for item in log.items for name in item.scores}
         contexts = sum(len(item.contexts) for item in log.items)
         told = (counts["items"], counts["answers"], counts["errors"], counts["contexts"], contexts)
-        found.append((*told, counts["references"], len(scores)))
-    assert found == FILES[file]
+        found.append([*told, counts["references"], len(scores)])
+    assert found == FILES["logs"][file]
 
 
 @shared
-@pytest.mark.parametrize("file", QUESTION_SETS)
+@pytest.mark.parametrize("file", FILES["question sets"])
 def test_questions_and_references_alone_are_a_question_set(file):
     with pytest.raises(InputError, match=r"it is a question set.*`ragviz questions import CORPUS"):
         logged_file.read((IMPORTS / file).read_bytes(), Path(file).name)
 
 
 @shared
-@pytest.mark.parametrize("file", NO_LOGS)
+@pytest.mark.parametrize("file", FILES["neither"])
 def test_a_corpus_or_a_summary_is_no_log(file):
     with pytest.raises(InputError, match=r"no column that is a question|none with a question"):
         logged_file.read((IMPORTS / file).read_bytes(), Path(file).name)

@@ -21,7 +21,6 @@ from streamlit.testing.v1.element_tree import Button
 from ragviz.analysis import outcomes
 from ragviz.analysis.what_if import Choices
 from ragviz.core import processes
-from ragviz.core.call import Paid
 from ragviz.core.configuration import IndexConfig, RunConfig
 from ragviz.core.document import Corpus
 from ragviz.core.errors import NotFoundError
@@ -29,7 +28,7 @@ from ragviz.core.person import Person
 from ragviz.core.question import Question
 from ragviz.index import indexing
 from ragviz.jobs import queue, worker
-from ragviz.runs import judgements, measurements, overviews, running, what_if_of_run
+from ragviz.runs import measurements, running, what_if_of_run
 from ragviz.store.stored_corpora import StoredIndexes
 from ragviz.ui import cache as page_cache
 from ragviz.ui import frame, job_panel, question_table, sign_ins, what_if_tab
@@ -453,24 +452,6 @@ def test_runs_are_filtered_by_the_address(home: Path) -> None:
     app = show("runs", tags="baseline,gone")
     assert "gone" in app.warning[0].value
     assert address(app)["tags"] == "baseline"
-
-
-def test_stored_means_are_those_of_the_run_and_follow_its_changes(home: Path, monkeypatch) -> None:
-    workspace = open_workspace()
-    run = workspace.store.runs.get("words")
-    ids = [run.id]
-    assert workspace.store.runs.summaries(ids, overviews._version()).keys() == {run.id}, "stored when the run ended"
-    summary = overviews.summaries(workspace, [run])[run.id]
-    measured = measurements.summary_of(workspace, run)
-    assert summary.estimates == measured.metrics | {
-        name: scored.estimate for name, scored in judgements.judgement_of(workspace, run).metrics.items()
-    }
-    assert (summary.questions, summary.ranked, summary.not_found) == (10, measured.n, measured.misses)
-    workspace.store.payments.add(run.id, Paid(2, dollars=0.25))
-    again = overviews.summaries(workspace, workspace.store.runs.all())
-    assert (again[run.id].calls, again[run.id].dollars) == (2, 0.25)
-    monkeypatch.setattr(measurements, "summary_of", lambda *_, **__: pytest.fail("it was measured again"))
-    assert overviews.summaries(workspace, workspace.store.runs.all()) == again
 
 
 def test_an_endpoint_is_tried_kept_and_asked(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -60,15 +60,6 @@ def _nested(opening: str, closing: str) -> Callable[[Draw, str], str]:
     return lambda draw, _: opening * 10_000 + "1" * draw.randint(0, 1) + closing * 10_000
 
 
-def _twice(draw: Draw, good: str) -> str:
-    """Fields with two values each."""
-    row = (
-        '"claim": 1, "claim": 2, "passage": 1, "passage": 2, "useful": true, "useful": false, "text": "a", "text": "b"'
-    )
-    field = '"sentence": 1, "supported_by": [], "supported_together": [], "contradicted_by": []'
-    return f'{{"claims": [{{{row}, {field}}}], "passages": [{{{row}}}]}}'
-
-
 def _escaped(draw: Draw, text: str) -> str:
     """A text in some escapes, which may differ from letter to letter."""
     ways: list[Callable[[str], str]] = [
@@ -90,19 +81,6 @@ def _hidden(draw: Draw) -> str:
     return draw.choice([_escaped(draw, KEY), html.escape(KEY), KEY.replace("/", "\\/"), coded])
 
 
-def _random_json(draw: Draw, deep: int = 0) -> object:
-    kinds: list[Callable[[], object]] = [
-        lambda: draw.choice([None, True, False, -1, 0, 1e308, 10**30, 0.5]),
-        lambda: "".join(chr(draw.randint(1, 0xD7FF)) for _ in range(draw.randint(0, 8))),
-        lambda: [_random_json(draw, deep + 1) for _ in range(draw.randint(0, 3))],
-        lambda: {
-            draw.choice(["claims", "passages", "claim", "useful", "text", "x"]): _random_json(draw, deep + 1)
-            for _ in range(draw.randint(0, 4))
-        },
-    ]
-    return draw.choice(kinds[:2] if deep > 5 else kinds)()
-
-
 # What a model says: (random, the good reply) → the text of the reply
 SAID: dict[str, Callable[[Draw, str], str]] = {
     "prose": lambda draw, _: "I would rather talk about the weather. " * draw.randint(1, 50),
@@ -121,7 +99,6 @@ SAID: dict[str, Callable[[Draw, str], str]] = {
     "wrong ids": lambda draw, good: _changed(
         draw, good, lambda key: {"text": "", "useful": True}.get(key, draw.choice([0, 99, 10**18]))
     ),
-    "two values": _twice,
     "no rows": lambda *_: '{"claims": [], "passages": [], "questions": [], "noncommittal": false}',
     "no fields": lambda *_: "{}",
     "the same twice": lambda _, good: f"{good}\n{good[:-1]}, " + '"x": 1}',
@@ -134,7 +111,6 @@ SAID: dict[str, Callable[[Draw, str], str]] = {
     "a megabyte": lambda draw, _: draw.choice(["word ", '"a": ', "{} "]) * 200_000,
     "six megabytes": lambda draw, _: draw.choice(["x", '\\"', "\n"]) * 6 * 2**20,
     "JSON in JSON": lambda _, good: json.dumps(json.dumps(good)),
-    "any JSON": lambda draw, _: json.dumps(_random_json(draw)),
     "the key": lambda *_: f"Your key is {KEY}.",
     "the key as a field": lambda *_: json.dumps({KEY: KEY, "claims": KEY}),
     "the key in escapes": lambda draw, _: f'{{"claims": "{_hidden(draw)}", "passages": 1}}',
@@ -215,15 +191,6 @@ def _trickled(_: Draw, handler: Handler, body: bytes) -> None:
     _slowly(handler, body)
 
 
-def _chunked(draw: Draw, handler: Handler, body: bytes) -> None:
-    handler.send_response_only(200)
-    handler.send_header("Transfer-Encoding", "chunked")
-    handler.end_headers()
-    odd = draw.choice([b"zz\r\nabc\r\n", b"-5\r\n", b"5\r\nab", b"ffffffffffffffffffff\r\n", b"\r\n\r\n"])
-    handler.wfile.write(odd)
-    handler.close_connection = True
-
-
 def _endless(_: Draw, handler: Handler, __: bytes) -> None:
     handler.send_response_only(200)
     handler.send_header("Content-Type", "application/json")
@@ -280,7 +247,6 @@ WIRE: dict[str, Callable[[Draw, Handler, bytes], None]] = {
     "packed": lambda _, h, body: _sent(h, gzip.compress(body), Content_Encoding="gzip"),
     "trickled": _trickled,
     "trickled head": lambda _, h, body: _slowly(h, b"HTTP/1.1 200 OK\r\nX: " + b"y" * 999),
-    "odd chunks": _chunked,
     "endless": _endless,
     "silent": _silent,
     "closed": lambda _, h, __: setattr(h, "close_connection", True),
