@@ -93,9 +93,6 @@ def test_names_of_runs_cannot_break_a_figure_or_become_markup() -> None:
         assert not [text for text in shown if "<a" in text]
 
 
-TITLES = {"fine": "Found at 3", "below_k": "Ranked below 3", "not_retrieved": "Not in top 50", "split": "Split"}
-
-
 def test_questions_with_equal_values_are_one_point_with_their_count():
     found = points.points_of([[0.0, 1.0, 1.0, 0.5, 0.1 + 0.2], [0.0, 1.0, 1.0, 1.0, 0.3]])
     assert found.keys == ("0,0", "0.3,0.3", "0.5,1", "1,1")

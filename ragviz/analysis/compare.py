@@ -34,7 +34,7 @@ from ragviz.analysis.sides import (
 from ragviz.core.call import Estimate
 from ragviz.core.errors import NotFoundError, UsageError
 from ragviz.metrics.rank_metrics import Floats
-from ragviz.metrics.registry import METRICS, OWN, REGISTRY, label, shown_in
+from ragviz.metrics.registry import METRICS, OWN, label, range_of, shown_in
 from ragviz.questions import without_model
 from ragviz.stats.clusters import Clusters, clusters_of
 from ragviz.stats.differences import (
@@ -364,8 +364,7 @@ class Scores:
         baseline, other = matrix[0, rows], matrix[run, rows]
         lacking = np.isnan(baseline).any() or np.isnan(other).any()
         clusters = asked.part(rows)[1] if lacking else None
-        metric = REGISTRY.get(name)
-        return missing(baseline, other, clusters, limits=metric.range if metric else (0.0, 1.0))
+        return missing(baseline, other, clusters, limits=range_of(name))
 
 
 def _rule(

@@ -11,7 +11,7 @@ from typing import Literal
 from ragviz.analysis.rules import direction
 from ragviz.core.call import Estimate
 from ragviz.core.errors import NotFoundError, UsageError
-from ragviz.metrics.registry import METRICS, REGISTRY, label, title_of
+from ragviz.metrics.registry import METRICS, REGISTRY, labelled, range_of, title_of
 from ragviz.stats.clusters import FEW
 from ragviz.stats.differences import ALPHA, Difference
 from ragviz.text.counts import counted
@@ -84,24 +84,6 @@ def parsed(written: str, k: int) -> Requirement:
             f"'{written}' says nothing: {metric} is always from {low:g} to {high:g}; give a limit in this range."
         )
     return Requirement(metric, sign, limit)
-
-
-def labelled(written: str, k: int) -> str:
-    """Return the label of a metric that is written with its k or without ("recall@5", "recall", "faithfulness").
-
-    Raises:
-        NotFoundError: there is no such metric.
-        UsageError: it has no k, or its k is 0.
-
-    """
-    name, _, at = written.partition("@")
-    if name not in REGISTRY:
-        raise NotFoundError(f"There is no metric '{name}'; there are {', '.join(REGISTRY)}.")
-    if at and (name not in METRICS or not METRICS[name].at_k):
-        raise UsageError(f"{name} has no k: write '{name}' in place of '{written}'.")
-    if at and (not at.isdecimal() or not int(at)):
-        raise UsageError(f"k of '{written}' is not a whole number from 1 on: write {name}@{k}, for example.")
-    return label(name, int(at) if at else k) if name in METRICS else name
 
 
 def measured(requirement: Requirement, means: Mapping[str, Estimate], run: str) -> Estimate:
@@ -187,7 +169,7 @@ def margin_of(metric: str, share: float) -> float:
     """
     if not 0 <= share < 1:
         raise UsageError(f"A loss of {share:g} is no share of a metric's range: give 0 or more and below 1, as 0.02.")
-    low, high = REGISTRY[metric.partition("@")[0]].range
+    low, high = range_of(metric)
     return share * (high - low)
 
 

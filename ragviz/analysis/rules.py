@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ragviz.core.errors import UsageError
-from ragviz.metrics.registry import REGISTRY
+from ragviz.metrics.registry import REGISTRY, range_of
 from ragviz.stats.differences import ALPHA, Difference
 
 MINIMUM_EFFECT = 0.02
@@ -31,8 +31,7 @@ class Rule:
 
     def margin(self, label: str) -> float:
         """Return the smallest difference that matters in a metric's own unit."""
-        metric = REGISTRY.get(label.split("@")[0])
-        low, high = metric.range if metric else (0.0, 1.0)
+        low, high = range_of(label)
         return self.minimum_effect * (high - low)
 
 

@@ -14,7 +14,7 @@ from ragviz.core.experiment import Cell, Experiment, ExperimentRule, Guardrail, 
 from ragviz.core.question_set import QuestionSet
 from ragviz.experiments.grid import Planned
 from ragviz.metrics.answers import ANSWER_METRICS
-from ragviz.metrics.registry import METRICS, OWN, REGISTRY, label
+from ragviz.metrics.registry import OWN, k_of, labelled
 from ragviz.runs import choices
 from ragviz.workspace import Workspace
 
@@ -48,31 +48,6 @@ def read_guardrail(text: str) -> Guardrail:
     return Guardrail(quantity, bound, relative)  # type: ignore[arg-type]  # checked above
 
 
-def primary_label(name: str, k: int | str) -> str:
-    """Return the label of a metric that is named with or without k: "recall" at k = 3 is "recall@3".
-
-    "recall@own" is recall at each configuration's own k.
-
-    Raises:
-        UsageError: there is no such metric.
-
-    """
-    base, at, number = name.strip().partition("@")
-    if base not in REGISTRY:
-        known = ", ".join([*METRICS, *ANSWER_METRICS])
-        raise UsageError(f"There is no metric '{name}': choose one of {known}.")
-    plain = label(base, k) if base in METRICS else base
-    if at and ("@" not in plain or (number != OWN and (not number.isdigit() or int(number) < 1))):
-        raise UsageError(f"'{name}' is no metric: write {plain}.")
-    return label(base, number.lstrip("0")) if at else plain
-
-
-def k_of(primary: str, k: int) -> int:
-    """Return the k at which a metric is measured; `k` for one that has none, or is of each configuration's own."""
-    number = primary.partition("@")[2]
-    return int(number) if number.isdigit() else k
-
-
 def left_out_words(left_out: Mapping[str, str]) -> list[str]:
     """Say which combinations are impossible, a line for each reason; `left_out` are the reasons by name."""
     names = {why: [name for name, reason in left_out.items() if reason == why] for why in left_out.values()}
@@ -103,7 +78,7 @@ def rule_of(
         names = ", ".join(f"'{cell.name}'" for cell in planned.cells)
         raise UsageError(f"There is no cell '{named}' to be the baseline: choose one of {names}.{why}")
     one_k = len({cell.run.k for cell in planned.cells}) == 1
-    metric = primary_label(primary or "recall", first.run.k if one_k else OWN)
+    metric = labelled(primary or "recall", first.run.k if one_k else OWN)
     for cell in planned.cells:
         if metric in ANSWER_METRICS and metric not in cell.run.metrics:
             raise UsageError(

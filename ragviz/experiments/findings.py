@@ -16,7 +16,7 @@ from ragviz.core.configuration import Run, RunConfig
 from ragviz.core.experiment import Cell, Experiment
 from ragviz.core.fields import fields_of
 from ragviz.experiments.conclusion import Conclusion, conclude
-from ragviz.experiments.declaring import k_of
+from ragviz.metrics.registry import k_of
 from ragviz.runs import comparisons, measurements, overviews
 from ragviz.workspace import Workspace
 

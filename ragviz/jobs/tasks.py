@@ -239,11 +239,8 @@ def _result_of(workspace: Workspace, run: Run) -> dict[str, Any]:
 
 
 def _failed(workspace: Workspace, run: Run) -> int:
-    """Return how many questions of a run were not reranked, answered and judged completely."""
-    from ragviz.runs import choices
-
-    judged = {question_id for question_id, failed in workspace.store.judgements.failed(run.id).items() if failed}
-    return len(judged | choices.not_reranked(workspace.store.runs.get(run.id)).keys())
+    """Return how many questions of a run were not answered and judged completely."""
+    return sum(workspace.store.judgements.failed(run.id).values())
 
 
 def _record(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:

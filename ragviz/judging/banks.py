@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,6 +25,7 @@ from ragviz.judging.step import Asks, State, Step, ask_judge, require_complete
 from ragviz.judging.texts import THOUGHT, bounded, prompt_language
 from ragviz.models.requests import Request
 from ragviz.text import language as languages
+from ragviz.text.counts import counted
 from ragviz.text.untrusted import parsed, storable
 
 VERSIONS = {"bank": "2", "questeval": "2"}
@@ -236,16 +237,13 @@ def _problem(item: Any) -> str:
             return f"its {name} is no list of texts"
     questions, answers = item["question"], item["answers"]
     if len(questions) != len(answers):
-        return f"it has {_count(questions, 'question')} but {_count(answers, 'answer')}, and needs one for each"
+        counts = f"{counted(len(questions), 'question')} but {counted(len(answers), 'answer')}"
+        return f"it has {counts}, and needs one for each"
     if not questions:
         return "it has no questions"
     pairs = enumerate(zip(questions, answers, strict=True), start=1)
     empty = [number for number, pair in pairs if any(text is not None and not text.strip() for text in pair)]
     return f"question {empty[0]} or its answer is empty; where there is none, say “unanswerable”" if empty else ""
-
-
-def _count(items: Sequence[Any], noun: str) -> str:
-    return f"{len(items)} {noun}{'' if len(items) == 1 else 's'}"
 
 
 def _imported(item: Mapping[str, Any]) -> Bank:

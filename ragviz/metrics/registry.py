@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ragviz.core.errors import UsageError
+from ragviz.core.errors import NotFoundError, UsageError
 from ragviz.metrics.answers import ANSWER_METRICS, AnswerMetric
 from ragviz.metrics.characters import CHARACTERS, CharacterTable
 from ragviz.metrics.rank_metrics import RANKING, Floats, Metric, Place, RankTable
@@ -51,6 +51,37 @@ def label(name: str, k: int | str) -> str:
     ('recall@3', 'recall@own', 'mrr')
     """
     return f"{name}@{k}" if METRICS[name].at_k else name
+
+
+def labelled(written: str, k: int | str) -> str:
+    """Return the label of a metric that is written with its k or without: "recall" at k = 3 is "recall@3".
+
+    "recall@own" is recall at each run's own k.
+
+    Raises:
+        NotFoundError: there is no such metric.
+        UsageError: it has no k, or no such k.
+
+    """
+    name, at, number = written.strip().partition("@")
+    if name not in REGISTRY:
+        raise NotFoundError(f"There is no metric '{name}'; there are {', '.join(REGISTRY)}.")
+    plain = label(name, k) if name in METRICS else name
+    if at and ("@" not in plain or (number != OWN and (not number.isdecimal() or int(number) < 1))):
+        raise UsageError(f"'{written}' is no metric: write {plain}.")
+    return label(name, number.lstrip("0")) if at else plain
+
+
+def k_of(label: str, k: int) -> int:
+    """Return the k of a label; `k` for a metric that has none, or is of each run's own."""
+    number = label.partition("@")[2]
+    return int(number) if number.isdigit() else k
+
+
+def range_of(label: str) -> tuple[float, float]:
+    """Return the least and the greatest value of a metric; 0 and 1 of one that another program made."""
+    metric = REGISTRY.get(label.partition("@")[0])
+    return metric.range if metric else (0.0, 1.0)
 
 
 def title_of(label: str) -> str:

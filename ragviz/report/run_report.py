@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from ragviz.analysis import evaluate, outcomes, run_verdict
+from ragviz.analysis import evaluate, run_verdict
 from ragviz.analysis.evaluate import Summary
 from ragviz.analysis.rescue import Rescue
 from ragviz.analysis.run_verdict import NOT_LOST
@@ -54,7 +54,7 @@ def report(workspace: Workspace, run: Run) -> bytes:
     corpus = workspace.store.corpora.get(run.corpus_id)
     sections = [
         Section("state", "State of this run", [_card(workspace, run, whole, questions)]),
-        Section("summary", "In plain words", [_summary(run, summary, judgement, questions, replayed)]),
+        Section("summary", "In plain words", [_summary(run, judgement, replayed)]),
         Section("questions", "Three telling questions", telling.drawn(workspace, [run], told, rule, k)),
         Section("pictures", "Pictures", [*_pictures(run, summary, judgement)]),
         *changes,
@@ -103,13 +103,11 @@ def _state_words(run: Run, checked: judgements.Checked) -> str:
     return f"Numbers can be relied on{'' if checked.controls else '; no judge was controlled'}"
 
 
-def _summary(run: Run, summary: Summary, judgement: Judgement, questions: Sequence[Question], replayed: str) -> Points:
-    """Say what the run does, how good it is, what would help (`replayed`), and what it cost, one thing a point."""
+def _summary(run: Run, judgement: Judgement, replayed: str) -> Points:
+    """Say what the run does, what would help (`replayed`), and what it cost, one thing a point."""
     points = [_made_words(run)]
-    if summary.n:
-        points.append(_found_words(summary))
     if judgement.statuses and run.knows.answers:
-        points.append(_answered_words(run, judgement, questions))
+        points.append(f"{judgement.abstention.words}.")
     controlled = judgement.controls.sentence if judgement.controls else ""
     points += [replayed, controlled, f"{judgements.cost_words(judgement).rstrip('.')}."]
     return Points([*filter(None, points)])
@@ -128,29 +126,6 @@ def _made_words(run: Run) -> str:
     given = "" if run.knows.first_k else f", from {TARGETS[config.context].basis}"
     by = "written by hand" if not run.knows.again else f"given by {config.model or config.answerer}"
     return f"{words} Answers were {by}{given}."
-
-
-def _found_words(summary: Summary) -> str:
-    counts, k = outcomes.count(summary.ranks, summary.k), summary.k
-    kept = "in the first chunk" if k == 1 else f"among the first {k} chunks"
-    return (
-        f"Of {counts.total:,} questions whose evidence is known, it is {kept} for {counts.found:,}, it comes later for "
-        f"{counts.below:,}, and it is not among the first {summary.depth} for {counts.missed:,}."
-    )
-
-
-def _answered_words(run: Run, judgement: Judgement, questions: Sequence[Question]) -> str:
-    answers, of = run_verdict.answers_of(judgement.causes, run.config.k), judgement.abstention
-    unjudged = f", {answers.unjudged:,} are not judged" if answers.unjudged else ""
-    words = f"{answers.right:,} of {answers.known:,} answers are right{unjudged}."
-    if run.knows.opaque:  # the headline says what is known of its answers
-        return f"Of {answers.known:,} questions, {of.words}."
-    if not of.refused:
-        return f"{words} No question was left unanswered."
-    return (
-        f"{words} {of.refused:,} times the system declined to answer, {of.both:,} of them rightly: the documents "
-        f"answer {len(questions) - of.unanswerable:,} of the {len(questions):,} questions."
-    )
 
 
 def _pictures(run: Run, summary: Summary, judgement: Judgement) -> Iterator[Part]:

@@ -13,7 +13,7 @@ from ragviz.analysis.rescue import Rescue
 from ragviz.analysis.rules import direction
 from ragviz.core.configuration import Run
 from ragviz.core.question import Question
-from ragviz.metrics.registry import REGISTRY, title_of
+from ragviz.metrics.registry import range_of, title_of
 from ragviz.report.page import Part, Record, Text
 from ragviz.retrieval import search
 from ragviz.runs import judgements, measurements, overviews, replays, rescue_words
@@ -63,7 +63,7 @@ def compared(comparison: Comparison, run: int) -> list[Example]:
     told = [
         Example(ids[0], title, note(ids[0])) for title, ids in (("Better", sides.won), ("Worse", sides.lost)) if ids
     ]
-    low, high = REGISTRY[metric.partition("@")[0]].range if metric.partition("@")[0] in REGISTRY else (0.0, 1.0)
+    low, high = range_of(metric)
     best = high if sign > 0 else low
     lost = [i for i in pair.question_ids if i in set(sides.tied) and abs(values[row[i]] - best) > 1e-9]
     if lost:

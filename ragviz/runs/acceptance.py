@@ -13,7 +13,7 @@ from ragviz.core.call import Estimate
 from ragviz.core.configuration import Run
 from ragviz.core.errors import UsageError
 from ragviz.judging import controls
-from ragviz.metrics.registry import METRICS, label
+from ragviz.metrics.registry import k_of, label
 from ragviz.runs import comparisons, judgements, measurements, overviews
 from ragviz.workspace import Workspace
 
@@ -108,7 +108,7 @@ def to_json(acceptance: Acceptance) -> dict[str, Any]:
 def _means(workspace: Workspace, current: Run, required: Sequence[Requirement]) -> dict[str, Estimate]:
     whole = overviews.overview(workspace, current)
     means = dict(whole.summary.metrics) | {name: each.estimate for name, each in whole.judgement.metrics.items()}
-    for k in {_k_of(each.metric, current.config.k) for each in required} - {current.config.k}:
+    for k in {k_of(each.metric, current.config.k) for each in required} - {current.config.k}:
         means |= overviews.summary_at(workspace, current, k).metrics
     return means
 
@@ -120,7 +120,7 @@ def _against(
     by_k: dict[int, list[str]] = {}
     for metric in metrics:
         requirements.margin_of(metric, share)
-        by_k.setdefault(_k_of(metric, current.config.k), []).append(metric)
+        by_k.setdefault(k_of(metric, current.config.k), []).append(metric)
     outcomes, notes = dict[str, Outcome](), list[str]()
     for k, of_k in by_k.items():
         comparison = comparisons.compare_runs(workspace, [baseline, current], k, primary=of_k[0])
@@ -130,8 +130,3 @@ def _against(
             (delta,) = comparison.rows[metric].deltas
             outcomes[metric] = requirements.no_worse(metric, delta.difference, baseline.name, share)
     return [outcomes[metric] for metric in metrics], notes
-
-
-def _k_of(metric: str, k: int) -> int:
-    name, _, at = metric.partition("@")
-    return int(at) if name in METRICS and at else k

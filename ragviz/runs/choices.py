@@ -289,15 +289,14 @@ def note_retrieval(workspace: Workspace, current: Run, questions: int, seconds: 
 
 
 def note_reranking(workspace: Workspace, current: Run, report: Report, questions: Sequence[Question]) -> None:
-    """Add what became of reranking these questions to a run's record, beside what stands there of others; empty it.
+    """Add what became of reranking these questions to a run's record, beside what stands there; empty `report`.
 
     The time of what is done once for many questions is in it: the vectors of a chunk's tokens are computed for the
     first question that reads it. `failures` are reasons by question id.
     """
-    asked = {question.id for question in questions}
 
     def added(before: Mapping[str, Any]) -> dict[str, Any]:
-        failures = {i: reason for i, reason in before.get("failures", {}).items() if i not in asked}
+        failures = dict(before.get("failures", {}))
         failures |= {q.id: report.failures[q.query] for q in questions if q.query in report.failures}
         facts: dict[str, Any] = {
             "questions": before.get("questions", 0) + report.questions,

@@ -64,7 +64,8 @@ def check(workspace: Workspace, current: Run) -> Checked:
         )
     if not_reranked := choices.not_reranked(current):
         problems.append(
-            f"Reranking failed for {counted(len(not_reranked), 'question')}: {next(iter(not_reranked.values()))}"
+            f"Reranking failed for {counted(len(not_reranked), 'question')}: {next(iter(not_reranked.values()))} Make "
+            "the run again under another name: what came is cached."
         )
     if controlled is not None and not controlled.reliable:
         problems.append(controlled.sentence)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -124,7 +124,7 @@ def is_made_as(workspace: Workspace, current: Run, config: RunConfig) -> bool:
 def rejudge(
     workspace: Workspace, current: Run, *, budget: float | None = None, progress: Progress = silent
 ) -> list[str]:
-    """Rerank, answer and judge again what failed in a run; return the ids of those questions.
+    """Answer and judge again what failed in a run; return the ids of those questions.
 
     These are all questions when the judge was not reliable and is now; nothing else is asked again.
 
@@ -133,24 +133,19 @@ def rejudge(
 
     """
     check_models(current.config)
-    not_reranked = choices.not_reranked(current)
-    judges = current.knows.answers or bool(current.config.metrics)
-    if not judges and not not_reranked:
+    if not current.knows.answers and not current.config.metrics:
         raise UsageError(f"Run '{current.name}' neither answers nor judges: make one with an answerer.")
     if current.status != "done":
         raise UsageError(f"Run '{current.name}' was interrupted: give its command again, or resume it on the run page.")
     failed, before = _unfinished(workspace, current), control_items.controls_of(current)
-    if not failed and not not_reranked and (before is None or before.reliable):
+    if not failed and (before is None or before.reliable):
         return []
     choices.check_budget(workspace, current.config, budget)
     plan = _paying(workspace, current, _plan(workspace, current.config, current.provenance.get("target", "")), budget)
     with _deleted_with(workspace, current):
-        if not_reranked:
-            _rerank_again(workspace, current, not_reranked, plan.spending, progress)
-            failed = _unfinished(workspace, current)  # those of another ranking now have no answer
-        judged_ids = _judge_controlled(workspace, current, failed, plan, progress) if judges else []
+        judged_ids = _judge_controlled(workspace, current, failed, plan, progress)
         overviews.finish(workspace, current)  # a new time of finishing: cached summaries are out of date
-    return list(dict.fromkeys([*not_reranked, *judged_ids]))
+    return judged_ids
 
 
 def judge(
@@ -399,28 +394,6 @@ def _retrieving(
         return found
 
     return retrieving
-
-
-def _rerank_again(
-    workspace: Workspace, current: Run, ids: Collection[str], spending: Spending, progress: Progress
-) -> None:
-    """Rerank the questions with these ids: where it does not fail again, the new ranking has no answer yet."""
-    store, config, report = workspace.store, current.config, Report()
-    index = search.ready(workspace, store.indexes.get(config.index))
-    asked = [(place, q) for place, q in enumerate(store.rankings.questions(current.id)) if q.id in ids]
-    earlier = {result.question_id: result for result in store.rankings.all(current.id)}
-    search_all = retriever_of(workspace, index, config, spending, progress, report)
-    try:
-        rankings = search_all([q.query for _, q in asked], config.depth)
-    finally:
-        spending.settle()
-    again = [
-        (place, question, replace(earlier[question.id], ranking=ranking))
-        for (place, question), ranking in zip(asked, rankings, strict=True)
-        if question.query not in report.failures
-    ]
-    store.rankings.replace(current.id, again)
-    choices.note_reranking(workspace, current, report, [q for _, q in asked])
 
 
 def retriever_of(

@@ -284,15 +284,9 @@ def chosen_words(most: float, picked: Point | None, curve: risk_coverage.Curve) 
             f"No threshold keeps the risk at {most:.1%} or below: the least is {curve.risk[place]:.1%}, with "
             f"{curve.coverage[place]:.0%} answered."
         )
+    risk = picked.risk
     return (
-        f"Risk of at most {most:.1%}: answer when the score is at least {picked.threshold:.4g}. {point_words(picked)}. "
-        "It was chosen on these same questions: expect a greater risk on others."
+        f"Risk of at most {most:.1%}: answer when the score is at least {picked.threshold:.4g}. {picked.answered:,} of "
+        f"{picked.n:,} answered ({picked.coverage:.0%}), {picked.wrong:,} wrong: risk {risk.mean:.1%} "
+        f"[{risk.low:.1%}, {risk.high:.1%}]. It was chosen on these same questions: expect a greater risk on others."
     )
-
-
-def point_words(at: Point) -> str:
-    """Return coverage and risk with its interval in words."""
-    answered = f"{at.answered:,} of {at.n:,} answered ({at.coverage:.0%})"
-    if at.risk.mean is None:
-        return answered
-    return f"{answered}, {at.wrong:,} wrong: risk {at.risk.mean:.1%} [{at.risk.low:.1%}, {at.risk.high:.1%}]"

@@ -19,7 +19,7 @@ from ragviz.analysis.points import Points
 from ragviz.analysis.rules import direction
 from ragviz.analysis.slices import DIMENSIONS, Part, Slice, Slices
 from ragviz.core.configuration import Run
-from ragviz.metrics.registry import REGISTRY, title_of
+from ragviz.metrics.registry import range_of, title_of
 from ragviz.report import pair_plots
 from ragviz.runs import moved_questions
 from ragviz.runs.moved_questions import Streams
@@ -198,11 +198,9 @@ def _scatter(shown: Compared) -> None:
     if name == RANK:
         drawn = pair_plots.rank_scatter(found, (short[0], short[1]), depth=shown.comparison.depth, selected=selected)
     else:
-        metric = REGISTRY.get(name.split("@")[0])
         drawn = pair_plots.score_scatter(
             found, (short[0], short[1]), title=title_of(name), selected=selected,
-            limits=metric.range if metric else (0.0, 1.0),
-            direction=-1 if metric and not metric.higher_is_better else 1,
+            limits=range_of(name), direction=direction(name),
         )  # fmt: skip
     figure.draw(drawn, f"scatter-{name}-{_turn()}", clicked=clicked)
     side = "below" if name == RANK else "above"

@@ -14,8 +14,8 @@ import streamlit as st
 
 from ragviz.core.configuration import Run
 from ragviz.core.document import Corpus
-from ragviz.experiments import declaring
 from ragviz.experiments.findings import Outcome
+from ragviz.metrics import registry
 from ragviz.report import telling
 from ragviz.runs import comparisons
 from ragviz.ui import address, cache
@@ -131,7 +131,7 @@ def comparing(shown: Outcome) -> dict[str, str | int]:
     primary = shown.comparison.rule.primary if shown.comparison else rule.primary
     return {
         "runs": ",".join(cell.run_id for cell in cells[: comparisons.MOST]),
-        "k": declaring.k_of(rule.primary, experiment.baseline.run.k),
+        "k": registry.k_of(rule.primary, experiment.baseline.run.k),
         "primary": primary,
         "effect": f"{rule.minimum_effect:g}",
     }

@@ -17,7 +17,6 @@ from ragviz.core.configuration import Run
 from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.metrics.registry import REGISTRY, shown_in, title_of
 from ragviz.report import plots
-from ragviz.retrieval import rerankers
 from ragviz.runs import choices, judgements, measurements, rescue_words
 from ragviz.service import run_verbs
 from ragviz.text.markup import plain, sentence
@@ -64,22 +63,20 @@ def answer_line(run: Run, judgement: judgements.Judgement) -> None:
 
 
 def reranking_line(run: Run) -> None:
-    """Say which questions were not reranked, with the button that tries them again; nothing where all were."""
+    """Say which questions were not reranked; nothing where all were."""
     if failures := choices.not_reranked(run):
-        with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-            count, reason = wording.counted(len(failures), "question"), next(iter(failures.values()))
-            words = f"Reranking failed for {count}, which kept the retriever's order: {sentence(reason)}"
-            st.markdown(f":orange[▲] {plain(words)}", width="stretch")
-            judge_again(run, "Rerank again")
+        count, reason = wording.counted(len(failures), "question"), next(iter(failures.values()))
+        words = f"Reranking failed for {count}, which kept the retriever's order: {sentence(reason)}"
+        st.markdown(f":orange[▲] {plain(words)}")
 
 
 def judge_again(run: Run, label: str = "Judge again", metrics: Sequence[str] = ()) -> None:
-    """Draw the button that reranks and judges again what failed, with a budget where a model is asked.
+    """Draw the button that judges again what failed, with a budget where a model is asked.
 
     With `metrics`, it judges what was recorded elsewhere by these.
     """
     dollars = None
-    if metrics or run.config.model or run.config.judge or rerankers.model_of(run.config.reranker):
+    if metrics or run.config.model or run.config.judge:
         dollars = budget.field_of(run, f"again-{label}-{run.id}")
     judging = partial(run_verbs.judge, metrics=metrics) if metrics else run_verbs.judge_again
     explained = "Repeats the failed calls; all calls, when the judge was unreliable and no longer is."
