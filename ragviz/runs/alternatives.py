@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -110,10 +110,6 @@ class Changes:
     questions: tuple[Question, ...]
     changes: tuple[Change, ...]
     scene: Scene
-
-    def missing(self, held: Collection[str], *efforts: Effort) -> list[Change]:
-        """Return the changes of these efforts that no run and no stored replay tells of; `held` are its keys."""
-        return [each for each in self.changes if not each.runs and each.stored not in held and each.effort in efforts]
 
 
 def check(current: Run, k: int | None = None) -> None:

@@ -82,7 +82,8 @@ def replay(workspace: Workspace, current: Run, *, build: bool = False, progress:
     """
     changes = changes_of(workspace, current)
     efforts: tuple[Effort, ...] = ("search", "compute") if build else ("search",)
-    missing, n = changes.missing(stored_replays(workspace, changes), *efforts), len(changes.questions)
+    held, n = stored_replays(workspace, changes), len(changes.questions)
+    missing = [each for each in changes.changes if not each.runs and each.stored not in held and each.effort in efforts]
     replayed, failed = list[str](), dict[str, str]()
 
     def within(done: int, total: int | None, unit: str, message: str = "") -> None:
