@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeVar
 
@@ -33,34 +32,20 @@ _REFERS_BACK = re.compile(
 _Held = TypeVar("_Held", Table, ListPlace)
 
 
-@dataclass(frozen=True, slots=True)
-class Passage:
-    """The characters [start, end) of a document, and what stands `above` them: titles, an introduction, a header."""
-
-    document_id: str
-    start: int
-    end: int
-    text: str
-    above: str = ""
-
-    @property
-    def told(self) -> str:
-        """The text with what stands above it."""
-        return f"{self.above}\n\n{self.text}" if self.above else self.text
-
-
 def members(question: Question) -> dict[int, Span]:
     """Return the span that each group of a question's evidence is read from, its first that is not stale, by number."""
     found = {n: [span for span in group if not span.stale] for n, group in enumerate(question.evidence)}
     return {number: some[0] for number, some in found.items() if some}
 
 
-def passage(document: Document, span: Span, others: Sequence[Span] = ()) -> Passage:
-    r"""Return what a span tells; sentences that hold `others`, evidence of its own, are not added to what it refers to.
+def told(document: Document, span: Span, others: Sequence[Span] = ()) -> str:
+    r"""Return what a span tells: its sentences or rows under titles, an introduction or a header.
+
+    Sentences that hold `others`, evidence of its own, are not added to what it refers to.
 
     >>> text = "# Pumps\n\nThe Heron runs at 9 bar. The Kestrel is new. It was designed by Orla Brandt."
     >>> document = Document("d", "d.md", text, (), "en", "text/markdown", "", len(text))
-    >>> passage(document, Span("d", text.index("designed"), text.index(" by Orla"))).told
+    >>> told(document, Span("d", text.index("designed"), text.index(" by Orla")))
     'Pumps\n\nThe Kestrel is new. It was designed by Orla Brandt.'
     """
     found = structure(document)
@@ -75,7 +60,8 @@ def passage(document: Document, span: Span, others: Sequence[Span] = ()) -> Pass
         above += [table.caption, " | ".join(table.header) if any(table.header) else ""]
     elif not table and listed and listed.items and span.start >= listed.items[0].start:
         above.append(listed.introduction)
-    return Passage(document.id, start, end, document.text[start:end], "\n".join(filter(None, above)))
+    above = list(filter(None, above))
+    return ("\n".join(above) + "\n\n" if above else "") + document.text[start:end]
 
 
 def is_in_table(document: Document, span: Span) -> bool:

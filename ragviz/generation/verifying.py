@@ -19,7 +19,6 @@ from ragviz.core.question_set import Edit, QuestionSet
 from ragviz.core.ranking import Hit
 from ragviz.core.stopping import Progress, silent
 from ragviz.generation import evidence_passages, verification
-from ragviz.generation.evidence_passages import Passage
 from ragviz.generation.model_questions import Ask
 from ragviz.generation.plan_record import reason_words
 from ragviz.generation.verification import Candidate, Context, Contexts, unanswerable
@@ -265,7 +264,7 @@ def _passages(workspace: Workspace, info: IndexInfo, questions: Sequence[Questio
     def context(question: Question) -> Context:
         if not question.evidence:
             return Context(lacking="it has no evidence: find it, or mark it as unanswerable")
-        members, told = evidence_passages.members(question), dict[Passage, None]()
+        members, passages = evidence_passages.members(question), dict[str, None]()
         for number in range(len(question.evidence)):
             span = members.get(number)
             if span is not None and (size := span.end - span.start) > MOST_CHARACTERS:
@@ -274,8 +273,8 @@ def _passages(workspace: Workspace, info: IndexInfo, questions: Sequence[Questio
             if span is None or not any(gold.gold_chunks(((span,),), lambda document_id: cuts.get(document_id, ()))):
                 return Context(lacking=f"evidence {number + 1} is stale, or in no chunk of index '{info.name}'")
             others = [each for each in members.values() if each != span and each.document_id == span.document_id]
-            told[evidence_passages.passage(documents[span.document_id], span, others)] = None
-        return Context(tuple(passage.told for passage in told))  # evidence in one sentence is one passage
+            passages[evidence_passages.told(documents[span.document_id], span, others)] = None
+        return Context(tuple(passages))  # evidence in one sentence is one passage
 
     for question in questions:
         yield question.id, context(question)
