@@ -1,7 +1,5 @@
 """What many tests begin with: documents, questions about them, the sample with a model of its own; and waiting."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -4,8 +4,6 @@ The node that `make elasticsearch` builds has no module for security: Elastic's 
 written. This forwards what a user may ask, and refuses the rest with the status and the words of that module.
 """
 
-from __future__ import annotations
-
 import base64
 import http.client
 import json

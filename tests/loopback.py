@@ -1,7 +1,5 @@
 """Servers on loopback: real HTTP, answered by a method, in a thread while a `with` block lasts."""
 
-from __future__ import annotations
-
 import socket
 import ssl
 import threading

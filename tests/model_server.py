@@ -9,8 +9,6 @@ Typed replies are made from the JSON schema in the request (or in the prompt, wh
 `response_format`) by `REPLIES`, else of values picked by the prompt's hash.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

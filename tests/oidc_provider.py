@@ -1,7 +1,5 @@
 """A provider of OpenID Connect on loopback: the authorization code flow with PKCE, an identity token, its keys."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """A running system on loopback, to be asked as a target: real HTTP, answers of a function, faults by a script."""
 
-from __future__ import annotations
-
 import json
 import random
 import threading

@@ -1,7 +1,5 @@
 """Who may do what: every verb of `service/` with every role."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import inspect

@@ -1,7 +1,5 @@
 """Every page and the cases that open within, against axe (WCAG 2.2 AA), in both themes, at two widths, as pictures."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

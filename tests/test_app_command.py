@@ -1,7 +1,5 @@
 """`ragviz app` as a process: what ends the command ends the server, and leaves no process behind."""
 
-from __future__ import annotations
-
 import os
 import signal
 import socket

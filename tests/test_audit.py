@@ -1,7 +1,5 @@
 """Who did what: every verb leaves one event, with the person who acts, in the transaction of what was done."""
 
-from __future__ import annotations
-
 import inspect
 import json
 from collections.abc import Mapping

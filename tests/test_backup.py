@@ -1,7 +1,5 @@
 """A backup holds what was there at one moment, comes back elsewhere to the last digit; a bad one changes nothing."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

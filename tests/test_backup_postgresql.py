@@ -1,7 +1,5 @@
 """A backup of a PostgreSQL database of our own, and what refuses one."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from collections.abc import Callable, Iterator

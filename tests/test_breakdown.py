@@ -4,10 +4,7 @@ import numpy as np
 import pytest
 
 from ragviz.analysis import comparison_words
-from ragviz.analysis.evaluate import (
-    breakdown,
-    summarise,
-)
+from ragviz.analysis.evaluate import breakdown, summarise
 from ragviz.analysis.sides import column
 from ragviz.cli import console
 from ragviz.core.document import Span

@@ -7,10 +7,7 @@ import pytest
 from ragviz.core.configuration import Run
 from ragviz.core.errors import UselessModel
 from ragviz.judging import banks, checks, controls
-from ragviz.judging.claims import (
-    ClaimsReply,
-    claims_request,
-)
+from ragviz.judging.claims import ClaimsReply, claims_request
 from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.runs import judgements, running
 from ragviz.workspace import Workspace

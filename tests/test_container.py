@@ -1,7 +1,5 @@
 """The container, as far as it shows without Docker: compose.yaml, and the image's command on a read-only disk."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

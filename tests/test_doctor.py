@@ -1,7 +1,5 @@
 """`ragviz doctor` finds what is wrong, and nothing where nothing is."""
 
-from __future__ import annotations
-
 import json
 import os
 import sqlite3

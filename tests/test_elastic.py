@@ -1,7 +1,5 @@
 """What only the Elasticsearch backend has: its requests, its errors, and what a real server makes of them."""
 
-from __future__ import annotations
-
 import base64
 import contextlib
 import json

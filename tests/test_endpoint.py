@@ -1,7 +1,5 @@
 """A running system asked over real HTTP: what is sent, what is read, and what is said of each failure."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping

@@ -225,20 +225,12 @@ def test_a_configuration_is_labelled_that_was_chosen_on_its_own_questions(worksp
     assert measurements.chosen_words(chosen).startswith(said)
     assert measurements.chosen_words(baseline) == ""
     assert chosen.set_name == "asked (validation, chosen on it)"
-    for run, marks in ((chosen, {"chunks"}), (baseline, {""})):
-        for file in (
-            exports.export_run(workspace, run)["metrics.csv"],
-            exports.export_run(workspace, run, ["means"], files=())["means.csv"],
-        ):
-            assert {row["chosen_by"] for row in csv.DictReader(io.StringIO(file.decode("utf-8-sig")))} == marks
-    of_chosen, of_baseline = (
-        list(csv.DictReader(io.StringIO(exports.export_run(workspace, run)["results.csv"].decode("utf-8-sig"))))
-        for run in (chosen, baseline)
-    )
-    assert {row["chosen_by"] for row in of_chosen} == {"chunks"}
-    assert "chosen_by" not in of_baseline[0]
-    lines = [exports.export_run(workspace, run)["results.jsonl"].splitlines() for run in (chosen, baseline)]
-    assert [{json.loads(line).get("chosen_by") for line in each} for each in lines] == [{"chunks"}, {None}]
+    for run, mark in ((chosen, "chunks"), (baseline, None)):
+        files = exports.export_run(workspace, run) | exports.export_run(workspace, run, ["means"], files=())
+        for name in ("metrics.csv", "means.csv", "results.csv"):
+            rows = csv.DictReader(io.StringIO(files[name].decode("utf-8-sig")))
+            assert {row.get("chosen_by") or None for row in rows} == {mark}, name
+        assert {json.loads(line).get("chosen_by") for line in files["results.jsonl"].splitlines()} == {mark}
     assert said in repr(project.open_run(chosen.name))
     assert any(said in note for note in comparisons.compare_runs(workspace, [baseline, chosen]).notes)
     assert "Confirmed on test. Ship k 1" in repr(project.confirm(tried))

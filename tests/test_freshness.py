@@ -3,8 +3,6 @@
 The oracle is the same page in a session with empty caches. Nothing but that comparison clears a cache.
 """
 
-from __future__ import annotations
-
 import gc
 import re
 import weakref

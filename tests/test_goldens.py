@@ -10,8 +10,6 @@ the machine, so they are equal within a millionth, of the value or of 1. What is
   first characters, with length and digest.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

@@ -1,7 +1,5 @@
 """The server answers its own names and pages only: a real server, asked over real sockets."""
 
-from __future__ import annotations
-
 import asyncio
 import http.client
 import socket

@@ -1,7 +1,5 @@
 """Copies of a home in use, cut and damaged files, and killed upgrades are found when a home is opened."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

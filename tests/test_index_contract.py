@@ -1,7 +1,5 @@
 """What every backend must do, tested on the local one and on a real Elasticsearch."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 

@@ -1,7 +1,5 @@
 """Answers and their judgement as the pages show them: runs made without a model, verdicts put in by hand."""
 
-from __future__ import annotations
-
 import csv
 import html
 import io

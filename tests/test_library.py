@@ -1,7 +1,5 @@
 """`import ragviz`: the guide's quick start as it stands there, checked by the command line and the parts below it."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

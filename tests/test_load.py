@@ -1,7 +1,5 @@
 """The load of `benchmarks/load.py`, shortened: browsers on two replicas beside two workers, all of them processes."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

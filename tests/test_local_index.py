@@ -1,7 +1,5 @@
 """The local index: exact against NumPy, BM25 against the formula, and what happens when things break."""
 
-from __future__ import annotations
-
 import math
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """The versions that `make` installs: requirements.lock, of all that the two lists name."""
 
-from __future__ import annotations
-
 import re
 from importlib.metadata import version
 

@@ -1,7 +1,5 @@
 """Evidence marked in a document with the mouse, in a real browser: the characters are Python's, whatever they are."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -11,15 +9,7 @@ from ragviz.core.document import Span
 from ragviz.core.question import Question
 from ragviz.store.store import Store, open_store
 from ragviz.ui.unsaved import Draft, put_in, targets_of
-from tests.test_browser import (  # noqa: F401  # fixtures are found by their names
-    Server,
-    browser,
-    choose,
-    drawn,
-    page,
-    picture,
-    server,
-)
+from tests.test_browser import Server, browser, choose, drawn, page, picture, server  # noqa: F401  # fixtures are found by their names
 
 PUMPS = (
     "# Pumps 🚰\n\nThe north pump 🛠️👩‍🔧 was <b>replaced</b> in May 2023. It moves 40 litres a minute.\n\n"

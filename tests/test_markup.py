@@ -1,7 +1,5 @@
 """Untrusted text is shown as text: nothing in it becomes markup, nothing of it gets lost."""
 
-from __future__ import annotations
-
 import html
 import json
 import re

@@ -5,14 +5,7 @@ import pytest
 from ragviz.core.document import Chunk, Document
 from ragviz.core.question import QuestionStyle, QuestionType
 from ragviz.generation import model_questions
-from ragviz.generation.model_questions import (
-    ClaimReply,
-    QuestionReply,
-    Swap,
-    Task,
-    UnanswerableReply,
-    read,
-)
+from ragviz.generation.model_questions import ClaimReply, QuestionReply, Swap, Task, UnanswerableReply, read
 from ragviz.models.chat import ModelClient
 
 PASSAGES = [

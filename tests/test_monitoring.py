@@ -1,7 +1,5 @@
 """What those who run ragviz see of it: lines of its log, its health and figures for Prometheus."""
 
-from __future__ import annotations
-
 import json
 import logging
 import re

@@ -1,7 +1,5 @@
 """Every page is run as Streamlit runs it, on a workspace with two indexes, two runs and no model."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import sqlite3

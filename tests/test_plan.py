@@ -6,16 +6,7 @@ from collections import Counter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragviz.generation.plan import (
-    MIX,
-    Cell,
-    Outline,
-    apportioned,
-    kinds_of,
-    plan,
-    spread,
-    styles_of,
-)
+from ragviz.generation.plan import MIX, Cell, Outline, apportioned, kinds_of, plan, spread, styles_of
 from ragviz.questions.question_types import TYPES
 
 

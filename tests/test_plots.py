@@ -1,7 +1,5 @@
 """Figures are read back: their traces, ticks and hover texts show the data; points and streams of two runs."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

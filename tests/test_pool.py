@@ -1,7 +1,5 @@
 """Verdicts on chunks are asked once for all runs: what is asked, over real HTTP, and what sets of chunks tell."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Presentation mode and the reports of the pages, on the sample, without a key, in a real browser."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -9,12 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragviz.core.verdict import Bank, BankItem
-from ragviz.judging.banks import (
-    AnswersReply,
-    ReadAnswer,
-    read_answers,
-    read_banks,
-)
+from ragviz.judging.banks import AnswersReply, ReadAnswer, read_answers, read_banks
 from ragviz.judging.similarities import extractive_answers, made_banks
 from ragviz.metrics.questeval import crud, measure
 

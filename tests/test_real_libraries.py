@@ -1,7 +1,5 @@
 """Objects of LangChain, LlamaIndex and Haystack, asked as they are; `make libraries` installs these."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

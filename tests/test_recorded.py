@@ -1,7 +1,5 @@
 """Runs recorded of a running system: nothing is lost and nothing paid twice, whatever fails and whoever is killed."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

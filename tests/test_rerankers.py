@@ -1,7 +1,5 @@
 """Rerankers against truth: MaxSim by hand and by a naive loop, and each through a run, the command line and a page."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -16,12 +14,7 @@ from ragviz.core.ranking import Ranking
 from ragviz.index import indexing
 from ragviz.models import token_vectors, weights
 from ragviz.models.token_vectors import unit
-from ragviz.retrieval import (
-    cross_encoder_reranker,
-    listwise,
-    maxsim_reranker,
-    search,
-)
+from ragviz.retrieval import cross_encoder_reranker, listwise, maxsim_reranker, search
 from ragviz.retrieval.reranking import Candidates, Parts
 from ragviz.runs import comparisons, measurements, running
 from ragviz.workspace import Workspace

@@ -1,7 +1,5 @@
 """Retrievers: fusion against numbers worked by hand, and all three over a real local index."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from pathlib import Path

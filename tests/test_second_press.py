@@ -1,7 +1,5 @@
 """Presses in a real browser: keys; a second press, by one person or by two at once; one that meets a late poll."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Iterator, Sequence

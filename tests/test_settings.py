@@ -1,7 +1,5 @@
 """Where ragviz works when little or nothing is configured, and what it leaves alone there."""
 
-from __future__ import annotations
-
 import os
 import stat
 import subprocess

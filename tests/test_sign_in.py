@@ -1,7 +1,5 @@
 """Sign-in: a real dashboard and a real provider of OpenID Connect on loopback; who attacks it gets nothing."""
 
-from __future__ import annotations
-
 import json
 import os
 import string

@@ -1,7 +1,5 @@
 """Differences in parts of the questions: hand-worked p-values, small parts, several documents, multiplicity."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

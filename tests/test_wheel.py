@@ -1,7 +1,5 @@
 """The built wheel: `ragviz app` and the command line work from any folder, in an environment without the clone."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """An index without an embedder: built, updated, damaged, searched and run on both backends, and nothing is embedded."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

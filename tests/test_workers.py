@@ -1,7 +1,5 @@
 """Workers on other machines: real processes with homes of their own, a real PostgreSQL."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -4,8 +4,6 @@ A part of each attack runs with the other tests, the whole of it with `make atta
 so that what broke can be tried again.
 """
 
-from __future__ import annotations
-
 import os
 
 WHOLE = os.environ.get("RAGVIZ_ATTACK") == "whole"

@@ -1,7 +1,5 @@
 """Passwords in addresses are shown nowhere; cells of every CSV are text; addresses in foreign text are no links."""
 
-from __future__ import annotations
-
 import csv
 import io
 import logging

@@ -3,8 +3,6 @@
 The process is killed for real while its calls are in flight, by the server: at the n-th call, n drawn from a seed.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import signal

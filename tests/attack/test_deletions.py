@@ -1,7 +1,5 @@
 """What a job works on is deleted in the middle of it: the job stops at once, and nothing of it is left behind."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable

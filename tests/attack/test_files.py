@@ -3,8 +3,6 @@
 A file is drawn by kind and seed: `drawn("docx", 7)` is the same bytes each time.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import os

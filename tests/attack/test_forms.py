@@ -1,7 +1,5 @@
 """Two people at one form: a click lands on what was shown, or on nothing with a sentence; what was typed stays."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Addresses of pages that somebody wrote by hand, or to do harm: a sensible page with a sentence, never a traceback."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What keeps everything goes wrong: the disk is full, unwritable, the database locked, damaged or restarted."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil

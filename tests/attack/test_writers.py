@@ -1,7 +1,5 @@
 """Eight writers at once, each with its own store: the result is that of one writer, on both databases."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
