@@ -256,7 +256,7 @@ def test_excel_and_parquet_are_read_by_the_rows_of_their_table(tmp_path):
             ((span(IN_DESK, "Maps are red"),),),
         )
         assert read.left_out == {3: "has no question"}
-    with pytest.raises(InputError, match=r"'q\.xlsx' is a damaged Excel file"):
+    with pytest.raises(InputError, match=r"'q\.xlsx': The file is damaged"):
         from_bytes("q.xlsx", b"PK\3\4 no workbook")
 
 

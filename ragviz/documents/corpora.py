@@ -48,8 +48,8 @@ class FileOutcome:
     warnings: tuple[str, ...] = ()
 
 
-Source = Path | UnreadableFile
-"""The path of a file, or why it is not read."""
+Source = Path | bytes | UnreadableFile
+"""The path of a file or its bytes, or why it is not read."""
 
 
 def files_under(paths: Iterable[Path]) -> list[tuple[str, Source]]:
@@ -141,6 +141,9 @@ def add_files(
 ) -> list[FileOutcome]:
     """Parse files, several at once, and add them to a corpus in order; a bad one has its outcome, the others go on.
 
+    The same bytes under the same name are recognised and not parsed again. Other bytes under an existing name replace
+    the document only with `replace`; evidence in the old text moves to where the same text is now.
+
     Some hundred are written in one transaction; what was parsed before a stop or an error is written too. Evidence in
     replaced documents is moved at the end, also after an error, in one pass over the questions; after a kill, when the
     store is opened next.
@@ -150,46 +153,52 @@ def add_files(
     names = [parsing.safe_name(name) for name, _ in files]
     parsing.prepare(names, READERS)
     with _settling(workspace, corpus), ThreadPoolExecutor(READERS, "read") as pool:
-
-        def later(parse: Callable[[], Document]) -> Callable[[], Document]:
-            return pool.submit(parse).result
-
-        adding = _Adding(workspace, corpus, replace, password, later)
+        adding = _Adding(workspace, corpus, replace, password, pool)
 
         def finish() -> None:
             outcomes.append(waiting.popleft()[2]())
 
-        with adding.written():
-            for number, (name, (_, path)) in enumerate(zip(names, files, strict=True)):
+        try:
+            for number, (name, (_, source)) in enumerate(zip(names, files, strict=True)):
                 if number % TOGETHER == 0:
                     adding.look_up(names[number : number + TOGETHER])
                 progress(len(outcomes), len(files), "files", name)
                 while any(name == each for each, _, _ in waiting):  # the outcome of that one decides about this
                     finish()
-                waiting.append((name, *_begin_path(adding, name, path)))
+                waiting.append((name, *adding.begin(name, source)))
                 while len(waiting) > (AHEAD if sum(size for _, size, _ in waiting) <= AHEAD_BYTES else READERS):
                     finish()
             while waiting:
                 progress(len(outcomes), len(files), "files", waiting[0][0])
                 finish()
+        finally:
+            adding.write()
     progress(len(files), len(files), "files")
     return outcomes
 
 
+def add_file(
+    workspace: Workspace, corpus: Corpus, name: str, data: bytes, *, replace: bool = False, password: str | None = None
+) -> FileOutcome:
+    """Parse one file and add it to a corpus, as `add_files` does."""
+    [outcome] = add_files(workspace, corpus, [(name, data)], replace=replace, password=password)
+    return outcome
+
+
 Finish = Callable[[], FileOutcome]
 """Adds a file whose parsing was started, and returns its outcome."""
-Later = Callable[[Callable[[], Document]], Callable[[], Document]]
-"""Starts a function that parses a file, and returns one that waits for the document."""
 
 
 class _Adding:
     """Files that are added together: the documents of their names, and what is to be written of them."""
 
-    def __init__(self, workspace: Workspace, corpus: Corpus, replace: bool, password: str | None, later: Later) -> None:
-        self.replace, self.password, self.later = replace, password, later
-        self.limit = workspace.settings.max_file_mb * 2**20  # bytes of a file
-        self.existing: dict[str, DocumentInfo | Document] = {}
+    def __init__(
+        self, workspace: Workspace, corpus: Corpus, replace: bool, password: str | None, pool: ThreadPoolExecutor
+    ) -> None:
+        self._replace, self._password, self._pool = replace, password, pool
+        self._limit = workspace.settings.max_file_mb * 2**20  # bytes of a file
         self._stored, self._corpus_id = workspace.store.documents, corpus.id
+        self._existing: dict[str, DocumentInfo | Document] = {}
         self._parsed: dict[str, Document] = {}
         self._errors: dict[str, str] = {}
         self._characters = 0
@@ -197,55 +206,66 @@ class _Adding:
     def look_up(self, names: Sequence[str]) -> None:
         """Read which documents have these names; names that were parsed since are known already."""
         found = self._stored.named(self._corpus_id, [name for name in names if name not in self._parsed])
-        self.existing |= {info.name: info for info in found}
+        self._existing |= {info.name: info for info in found}
 
-    def put(self, document: Document, error: str = "") -> None:
-        """Have a document written, or with an `error` that it could not be read; one of its name comes first."""
-        if document.name in self._parsed:
+    def begin(self, name: str, source: Source) -> tuple[int, Finish]:
+        """Read a file and start parsing it: return its bytes in memory until it is added, and what adds it."""
+        try:
+            size, data = _bytes_of(source, self._limit)
+        except UnreadableFile as error:
+            return 0, partial(FileOutcome, name, "unreadable", str(error))
+        except OSError as error:
+            return 0, partial(FileOutcome, name, "unreadable", f"The file cannot be opened: {error.strerror}.")
+        if size > self._limit:
+            over = f"{size / 2**20:.0f} MB is over the limit of {self._limit // 2**20} MB"
+            too_big = UnreadableFile(f"{over}: split the file, or raise RAGVIZ_MAX_FILE_MB.")
+            return 0, partial(self._refuse, name, "", size, too_big)
+        content, existing = hashlib.sha256(data).hexdigest(), self._existing.get(name)
+        if existing is not None and existing.content_hash == content:
+            return 0, partial(_outcome, existing, "same", "already here, unchanged")
+        if existing is not None and not self._replace:
+            told = "another file of this name is here: confirm to replace it"
+            return 0, partial(_outcome, existing, "exists", told)
+        parse = partial(
+            parsing.parse, name, data, detect=language.detect, password=self._password, max_bytes=self._limit
+        )
+        # A short text is read sooner than it is handed to a thread.
+        parsed = parse if parsing.is_short_text(name, data) else self._pool.submit(parse).result
+        return size, partial(self._finish, name, content, size, parsed)
+
+    def _finish(self, name: str, content: str, size: int, parsed: Callable[[], Document]) -> FileOutcome:
+        try:
+            document = parsed()
+        except UnreadableFile as error:
+            return self._refuse(name, content, size, error)
+        outcome = _outcome(document, "replaced" if name in self._existing else "added", "")
+        self._put(document)
+        self._existing[name] = document
+        return outcome
+
+    def _refuse(self, name: str, content: str, size: int, error: UnreadableFile) -> FileOutcome:
+        """Have a file written that could not be read; `content` is the hash of its bytes, "" where they were not."""
+        self._put(Document(digest(name, content), name, "", (), "und", "", content, size))
+        self._errors[name] = str(error)
+        status: Literal["password", "unreadable"] = "password" if isinstance(error, PasswordNeeded) else "unreadable"
+        return FileOutcome(name, status, str(error))
+
+    def _put(self, document: Document) -> None:
+        """Have a document written with the others; one of its name, or enough of them, are written before."""
+        full = len(self._parsed) == TOGETHER or self._characters > TOGETHER_CHARACTERS
+        if full or document.name in self._parsed:
             self.write()
         self._parsed[document.name] = document
         self._characters += len(document.text)
-        if error:
-            self._errors[document.name] = error
-        else:
-            self.existing[document.name] = document
-        if len(self._parsed) == TOGETHER or self._characters > TOGETHER_CHARACTERS:
-            self.write()
 
     def write(self) -> None:
+        """Write what was parsed, in one transaction."""
         parsed, errors = self._parsed, self._errors
         self._parsed, self._errors, self._characters = {}, {}, 0
         self._stored.add(self._corpus_id, *parsed.values(), errors=errors)
 
-    @contextmanager
-    def written(self) -> Iterator[None]:
-        """Write what is left at the end, also after a stop or an error."""
-        try:
-            yield
-        finally:
-            self.write()
 
-
-def _begin_path(adding: _Adding, name: str, source: Source) -> tuple[int, Finish]:
-    """Read a file and start parsing it: return the bytes in memory until it is added, and the function that adds it."""
-    try:
-        if isinstance(source, UnreadableFile):
-            raise source
-        size, data = _bytes_of(source, adding.limit)
-    except UnreadableFile as error:
-        failure = FileOutcome(name, "unreadable", str(error))
-        return 0, lambda: failure
-    except OSError as error:
-        failure = FileOutcome(name, "unreadable", f"The file cannot be opened: {error.strerror}.")
-        return 0, lambda: failure
-    if size > adding.limit:
-        over = f"{size / 2**20:.0f} MB is over the limit of {adding.limit // 2**20} MB"
-        too_big = UnreadableFile(f"{over}: split the file, or raise RAGVIZ_MAX_FILE_MB.")
-        return 0, lambda: _unreadable(adding, name, b"", size, too_big)
-    return len(data), _begin(adding, name, data)
-
-
-def _bytes_of(path: Path, limit: int) -> tuple[int, bytes]:
+def _bytes_of(source: Source, limit: int) -> tuple[int, bytes]:
     """Return size and bytes of a file; no bytes of one over the limit.
 
     Raises:
@@ -253,51 +273,17 @@ def _bytes_of(path: Path, limit: int) -> tuple[int, bytes]:
         OSError: it cannot be opened.
 
     """
-    with os.fdopen(
-        os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)), "rb"
-    ) as file:
+    if isinstance(source, UnreadableFile):
+        raise source
+    if isinstance(source, bytes):
+        return len(source), source
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    with os.fdopen(os.open(source, flags), "rb") as file:
         status = os.fstat(file.fileno())
         if problem := _kind_problem(status.st_mode):
             raise UnreadableFile(problem)
         data = file.read(limit + 1) if status.st_size <= limit else b""
     return (len(data), data) if 0 < len(data) <= limit else (max(status.st_size, len(data)), b"")
-
-
-def add_file(
-    workspace: Workspace, corpus: Corpus, name: str, data: bytes, *, replace: bool = False, password: str | None = None
-) -> FileOutcome:
-    """Parse one file and add it to a corpus.
-
-    The same bytes under the same name are recognised and not parsed again. Other bytes under an existing name replace
-    the document only with `replace`; evidence in the old text moves to where the same text is now.
-    """
-    name, adding = parsing.safe_name(name), _Adding(workspace, corpus, replace, password, lambda parse: parse)
-    with _settling(workspace, corpus), adding.written():
-        adding.look_up([name])
-        return _begin(adding, name, data)()
-
-
-def _begin(adding: _Adding, name: str, data: bytes) -> Finish:
-    existing = adding.existing.get(name)
-    if existing is not None and existing.content_hash == hashlib.sha256(data).hexdigest():
-        same = _outcome(existing, "same", "already here, unchanged")
-        return lambda: same
-    if existing is not None and not adding.replace:
-        exists = _outcome(existing, "exists", "another file of this name is here: confirm to replace it")
-        return lambda: exists
-    parse = partial(parsing.parse, name, data, detect=language.detect, password=adding.password, max_bytes=adding.limit)
-    # A short text is read sooner than it is handed to a thread.
-    return partial(_finish, adding, name, data, parse if parsing.is_short_text(name, data) else adding.later(parse))
-
-
-def _finish(adding: _Adding, name: str, data: bytes, parsed: Callable[[], Document]) -> FileOutcome:
-    try:
-        document = parsed()
-    except UnreadableFile as error:
-        return _unreadable(adding, name, data, len(data), error)
-    outcome = _outcome(document, "replaced" if name in adding.existing else "added", "")
-    adding.put(document)
-    return outcome
 
 
 def _outcome(
@@ -308,13 +294,6 @@ def _outcome(
     else:
         pages, characters = document.pages, document.characters
     return FileOutcome(document.name, status, message, pages, characters, document.language, document.warnings)
-
-
-def _unreadable(adding: _Adding, name: str, data: bytes, size: int, error: UnreadableFile) -> FileOutcome:
-    content = hashlib.sha256(data).hexdigest()
-    adding.put(Document(digest(name, content), name, "", (), "und", "", content, size), str(error))
-    status: Literal["password", "unreadable"] = "password" if isinstance(error, PasswordNeeded) else "unreadable"
-    return FileOutcome(name, status, str(error))
 
 
 def stage(workspace: Workspace, files: Iterable[tuple[str, bytes]]) -> tuple[Path, list[tuple[str, str]]]:

@@ -7,7 +7,6 @@ import csv
 import io
 import json
 import re
-import zipfile
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
@@ -52,8 +51,7 @@ def as_lines(data: bytes, kind: str, name: str) -> bytes:
         if kind == "parquet":
             table = dict(enumerate(_parquet_rows(data), start=2))
         else:
-            unpacked = zipfile.ZipFile(io.BytesIO(data)).infolist()
-            kinds.check_unpacked(len(data), sum(each.file_size for each in unpacked))
+            kinds.check_archive(data)
             cells, hidden = workbooks.xlsx_table(data)
             titles = {column: title.strip() for column, title in cells.pop(min(cells)).items()} if cells else {}
             table = {n: {title: row.get(c, "") for c, title in titles.items()} for n, row in cells.items()}

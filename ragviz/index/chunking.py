@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import chain, pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ragviz.core.configuration import IndexConfig
 from ragviz.core.document import Chunk, Document
@@ -26,8 +26,11 @@ from ragviz.core.errors import UsageError
 from ragviz.core.fields import fields_of
 from ragviz.index import packing
 from ragviz.index.headings import Sections, verbatim
-from ragviz.index.packing import Range, Tokenizer, Tokens
+from ragviz.index.packing import Range, Tokens
 from ragviz.text.untrusted import without_surrogates
+
+if TYPE_CHECKING:
+    from ragviz.models.tokenizer import Tokenizer
 
 Sentences = Callable[[str, str], Iterable[Range]]
 """(text, language) → offsets of the sentences, in order: `segmentation.each_sentence`."""

@@ -6,13 +6,16 @@ import re
 import unicodedata
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, partial
 from itertools import chain, islice
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from ragviz.models.tokenizer import Tokenizer
 
 Places = NDArray[np.int64]
 """Characters of a text before which it is cut, or may be, in order."""
@@ -164,14 +167,6 @@ WINDOW = 2**16
 CONTEXT = 512
 """Characters before and after a window that are tokenized with it, so that its first and last tokens are those of the
 whole text: this holds for all tokenizers that split at blanks or punctuation, or decide within this distance."""
-
-
-class Tokenizer(Hashable, Protocol):
-    """Splits text into tokens as the embedder does."""
-
-    def offsets(self, text: str) -> list[Range]:
-        """Return the character range of every token of `text`, in order, without special tokens."""
-        ...
 
 
 class Tokens:

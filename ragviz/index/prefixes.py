@@ -10,10 +10,13 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ragviz.core.document import Chunk, Document
 from ragviz.index import headings
-from ragviz.index.packing import Tokenizer
+
+if TYPE_CHECKING:
+    from ragviz.models.tokenizer import Tokenizer
 
 NONE = "none"
 LONGEST = 200

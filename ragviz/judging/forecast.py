@@ -12,6 +12,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from pydantic import BaseModel
+
 from ragviz.core.call import Paid
 from ragviz.core.errors import ModelError
 from ragviz.core.question import Question
@@ -74,13 +76,19 @@ def duration(unpaid: Mapping[ModelClient, tuple[int, int]], concurrency: int, *,
 
 
 def foresee(
-    items: Sequence[planning.Item], plan: planning.Plan, controls: Sequence[Request[Any]] = (), *, probe: bool = False
+    items: Sequence[planning.Item],
+    plan: planning.Plan,
+    controls: Sequence[Request[Any]] = (),
+    *,
+    probe: bool = False,
+    dry: DryRun | None = None,
 ) -> Forecast:
     """Count the calls of `work.work` for `items`, and of the `controls`; makes no call that is not cached.
 
-    But with `probe`, an endpoint of unknown pace is sent two small calls, to learn how long calls take.
+    But with `probe`, an endpoint of unknown pace is sent two small calls, to learn how long calls take. `dry` has
+    counted what comes before.
     """
-    dry, read_only = _DryRun(), _ReadOnly(plan.banks, plan.pool)
+    dry, read_only = dry or DryRun(), _ReadOnly(plan.banks, plan.pool)
     plan = replace(plan, banks=read_only, pool=read_only)
     for request in controls:
         assert plan.judge is not None
@@ -93,15 +101,7 @@ def foresee(
                 dry.step, dry.item = name, item
                 with suppress(ModelError):  # a cached reply lacks something: the call that asks again is counted
                     state.results[name] = step.perform(state, plan, dry)
-    return Forecast(
-        questions=len(items),
-        calls=dict(dry.calls),
-        cached=dry.cached,
-        prompt_tokens=dry.prompt_tokens,
-        completion_tokens=dry.completion_tokens,
-        cost=dry.cost,
-        seconds=duration(dry.unpaid, plan.concurrency, probe=probe),
-    )
+    return dry.forecast(len(items), plan.concurrency, probe=probe)
 
 
 class _ReadOnly:
@@ -117,17 +117,24 @@ class _ReadOnly:
         """Keep nothing."""
 
 
-class _DryRun:
-    """Answers calls from the cache, else by placeholders; the same call is counted once, as in a real run."""
+class DryRun:
+    """Answers calls from the cache, else by placeholders; the same call is counted once, as in a real run.
 
-    def __init__(self) -> None:
-        self.step, self.item = "", planning.Item(Question("", "", "", (), ""), Recording(""))
+    `step` and `item` are what it is asked for.
+    """
+
+    def __init__(self, step: str = "") -> None:
+        """Count nothing yet."""
+        self.step, self.item = step, planning.Item(Question("", "", "", (), ""), Recording(""))
         self.calls, self.cached, self.prompt_tokens, self.completion_tokens = Counter[str](), 0, 0, 0
         self.cost: float | None = 0.0
         self.unpaid: dict[ModelClient, tuple[int, int]] = {}
         self._placeholders: dict[str, Completion[Any]] = {}
 
-    def __call__(self, client: ModelClient, request: Request[Any]) -> Completion[Any]:
+    def __call__(
+        self, client: ModelClient, request: Request[Any], placeholder: BaseModel | None = None
+    ) -> Completion[Any]:
+        """Return a reply of the cache, or the placeholder: by default that of the reply's type."""
         key = repr((client.model, request))
         if key in self._placeholders:
             return self._placeholders[key]
@@ -136,7 +143,7 @@ class _DryRun:
             self.cached += 1
             return client.ask(request)
         assert request.reply is not None
-        reply = PLACEHOLDERS[request.reply](self.item)
+        reply = placeholder or PLACEHOLDERS[request.reply](self.item)
         text = reply.model_dump_json()
         prompt_tokens = sum(fitting.estimate(message["content"]) for message in request.messages)
         counts = (prompt_tokens, fitting.estimate(text))
@@ -148,3 +155,9 @@ class _DryRun:
         self.cost = None if price is None or self.cost is None else self.cost + price
         self._placeholders[key] = Completion(text, reply, *counts, 0.0, False, client.model, price)
         return self._placeholders[key]
+
+    def forecast(self, questions: int, concurrency: int, *, probe: bool) -> Forecast:
+        """Return what was counted for so many questions; `probe` as `foresee`."""
+        tokens = (self.prompt_tokens, self.completion_tokens)
+        seconds = duration(self.unpaid, concurrency, probe=probe)
+        return Forecast(questions, dict(self.calls), self.cached, *tokens, self.cost, seconds)

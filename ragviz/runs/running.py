@@ -23,7 +23,7 @@ from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.judging import controls, forecast, planning, work
 from ragviz.metrics import answers as answer_metrics
 from ragviz.models.refusals import Breaker
-from ragviz.models.requests import Ledger, Spending
+from ragviz.models.requests import Completion, Ledger, Request, Spending
 from ragviz.retrieval import listwise, rerankers, search
 from ragviz.retrieval.reranking import AskMany, Report
 from ragviz.retrieval.retrievers import Retriever, needs
@@ -218,23 +218,27 @@ def foresee(workspace: Workspace, config: RunConfig) -> forecast.Forecast:
     index, _, questions, config = _inputs(workspace, config)
     reranker = rerankers.model_of(config.reranker)
     judges = config.knows.answers or bool(config.metrics)
-    if not judges and not reranker:
+    client, dry = workspace.client(reranker) if reranker else None, forecast.DryRun("reranking")
+    if not judges and client is None:
         return forecast.Forecast(questions=len(questions))
     index = search.ready(workspace, index)
     paid = Ledger()
     spending = Spending(paid)
     golds = contexts.gold_of(workspace, index, questions)
-    dry = listwise.DryRun(workspace.client(reranker)) if reranker else None
-    search_all = retriever_of(workspace, index, config, spending, ask=dry)
+
+    def ask(requests: Sequence[Request[Any]]) -> list[Completion[Any]]:
+        assert client is not None
+        return [dry(client, each, listwise.placeholder(each)) for each in requests]
+
+    search_all = retriever_of(workspace, index, config, spending, ask=ask if client else None)
     rankings = search_all([q.query for q in questions], config.k)
     spending.settle()
-    reranking = _reranking_of(dry, len(questions))
+    about = {"paid_calls": paid.total.calls, "paid": paid.total.dollars}
     if not judges:
-        return replace(reranking, paid_calls=paid.total.calls, paid=paid.total.dollars)
+        return replace(dry.forecast(len(questions), workspace.settings.model_concurrency, probe=True), **about)
     pairs = [(q, Retrieved(q.id, r, *g)) for q, r, g in zip(questions, rankings, golds, strict=True)]
     items = contexts.to_answer(workspace, index.corpus_id, config, TARGETS[config.context], pairs)
-    estimate = _foreseen(workspace, items, _plan(workspace, config))
-    return replace(added(reranking, estimate), paid_calls=paid.total.calls, paid=paid.total.dollars)
+    return replace(_foreseen(workspace, items, _plan(workspace, config), dry), **about)
 
 
 def foresee_judging(workspace: Workspace, current: Run, metrics: Sequence[str], judge: str = "") -> forecast.Forecast:
@@ -245,21 +249,13 @@ def foresee_judging(workspace: Workspace, current: Run, metrics: Sequence[str], 
     return _foreseen(workspace, items, plan)
 
 
-def _foreseen(workspace: Workspace, items: Sequence[planning.Item], plan: planning.Plan) -> forecast.Forecast:
+def _foreseen(
+    workspace: Workspace, items: Sequence[planning.Item], plan: planning.Plan, dry: forecast.DryRun | None = None
+) -> forecast.Forecast:
     editions = control_items.editions_of(workspace, plan)
     control = [] if plan.judge is None else controls.make([item.question for item in items], plan.steps)
     requests = [replace(item.request, edition=editions.next) for item in control]
-    return forecast.foresee(items, replace(plan, edition=editions.edition), requests, probe=True)
-
-
-def _reranking_of(dry: listwise.DryRun | None, questions: int) -> forecast.Forecast:
-    if dry is None:
-        return forecast.Forecast(questions=questions)
-    counts = (dry.prompt_tokens, dry.completion_tokens)
-    unpaid = {dry.client: (dry.unpaid, dry.completion_tokens)} if dry.unpaid else {}
-    seconds = forecast.duration(unpaid, dry.client.concurrency, probe=True)
-    calls = {"reranking": dry.calls}
-    return forecast.Forecast(questions, calls, dry.cached, *counts, dry.client.price(*counts), seconds)
+    return forecast.foresee(items, replace(plan, edition=editions.edition), requests, probe=True, dry=dry)
 
 
 def added(first: forecast.Forecast, second: forecast.Forecast) -> forecast.Forecast:

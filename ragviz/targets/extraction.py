@@ -26,7 +26,7 @@ GAIN = 0.15
 """Share of the question's weight that a second sentence must add to the first."""
 LONGEST = 400
 """Characters: a longer “sentence” is a table or a list that lost its line breaks."""
-VERSION = "4"
+VERSION = "5"
 """Version of the rule."""
 _JOINED = re.compile(r"\w+(?:-+\w+)+")
 _BY_DASH = re.compile(r"\b[^\W\d_]-|-")

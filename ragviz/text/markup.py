@@ -197,7 +197,7 @@ def highlighted(
     begins = {start for start, _, name in marks if name in ("for", "against")}
     pieces = [
         (start, end, _mark(classes | ({"begins"} if start in begins else set())), "</mark>" if classes else "")
-        for start, end, classes in _pieces(marks, len(text))
+        for start, end, classes, _ in _counted(marks, [], len(text))
     ]
     shown = (
         [(0, len(text))] if fold is None else _unfolded([(s, e) for s, e, name in marks if name != "hit"], text, fold)
@@ -438,11 +438,6 @@ def score_bar(rank: int, score: float, best: float, *, marked: bool = False) -> 
 def _within(ranges: Sequence[Range], length: int) -> list[Range]:
     inside = ((max(0, start), min(length, end)) for start, end in ranges)
     return [(start, end) for start, end in inside if start < end]
-
-
-def _pieces(marks: Sequence[tuple[int, int, str]], length: int) -> list[tuple[int, int, set[str]]]:
-    """Split 0 … length wherever a mark begins or ends; each piece with the classes that cover it."""
-    return [(start, end, classes) for start, end, classes, _ in _counted(marks, [], length)]
 
 
 def _counted(

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
+from os.path import commonprefix
 
 from ragviz.text.markup import without_middle
 
-_WHOLE_WORD = 12  # letters: a difference inside a longer word is shown without the rest of the word
+_CUT_WORD = re.compile("[A-Za-z0-9]{1,11}$")
+"""The beginning of a word at the end of what names share: words that differ are shown whole, unless they are long."""
 
 
 def distinct(names: Iterable[str], most: int) -> list[str]:
@@ -15,27 +18,26 @@ def distinct(names: Iterable[str], most: int) -> list[str]:
     Names that fit stay whole, and different names stay different: numbered, where `most` is too small for more.
 
     >>> distinct(["tts-tokens-200-knn-extractive", "tts-tokens-200-hybrid-extractive"], 16)
-    ['tts-to…knn…ctive', 'tts-…hybrid…tive']
+    ['tts-tokens-…knn…', 'tts-toke…hybrid…']
     >>> distinct(["sample-knn", "sample-hybrid"], 20), distinct(["sample-hybrid-rerank"], 11)
     (['sample-knn', 'sample-hybrid'], ['sampl…erank'])
-    >>> distinct(["handbook-recursive-400-top-10", "handbook-recursive-400-top-12"], 14)
-    ['handbook-re…10', 'handbook-re…12']
     >>> distinct(["供水系统运行手册-向量检索-抽取式回答", "供水系统运行手册-混合检索-抽取式回答"], 10)
-    ['供水系…向量…式回答', '供水系…混合…式回答']
+    ['供水系统运行…向量…', '供水系统运行…混合…']
     >>> distinct(["aaaaaaaa-1", "aaaaaaaa-2", "b"], 5), distinct(["abcdefgh", "abcdefgx"], 1)
-    (['aa…-1', 'aa…-2', 'b'], ['1', '2'])
+    (['aa…-1', 'aa…-2', 'b'], ['…', '2'])
     """
     given = list(names)
-    every = list(dict.fromkeys(given))
-    shown = _shortened(every, every, most)
-    while clashing := _clashing(shown):
-        refined = {name: text for group in clashing for name, text in _shortened(group, group, most).items()}
-        if all(refined[name] == shown[name] for name in refined):
-            break
-        shown |= refined
-    for group in _clashing(shown):
-        for number, name in enumerate(group, start=1):
-            shown[name] = f"{shown[name][: max(0, most - len(str(number)))]}{number}"
+    shown = _shortened(list(dict.fromkeys(given)), most)
+    for text in set(shown.values()):
+        alike = [name for name, each in shown.items() if each == text]
+        shown |= _shortened(alike, most) if len(alike) > 1 else {}
+    taken = set[str]()
+    for name, text in shown.items():
+        number = 1
+        while shown[name] in taken:
+            number += 1
+            shown[name] = f"{text[: max(0, most - len(str(number)))]}{number}"
+        taken.add(shown[name])
     return [shown[name] for name in given]
 
 
@@ -49,54 +51,17 @@ def short_names(names: Iterable[str], most: int) -> dict[str, str]:
     return dict(zip(given, distinct(given, most), strict=True))
 
 
-def _clashing(shown: dict[str, str]) -> list[list[str]]:
-    groups: dict[str, list[str]] = {}
-    for name, text in shown.items():
-        groups.setdefault(text, []).append(name)
-    return [group for group in groups.values() if len(group) > 1]
+def _shortened(names: Sequence[str], most: int) -> dict[str, str]:
+    start, end = 0, 0
+    if len(names) > 1:
+        start = len(_CUT_WORD.sub("", commonprefix(names)))  # noqa: RUF071 - texts, no paths
+        end = len(_CUT_WORD.sub("", commonprefix([name[start:][::-1] for name in names])))  # noqa: RUF071
+    return {name: name if len(name) <= most else _between(name, start, len(name) - end, most) for name in names}
 
 
-def _shortened(names: Sequence[str], among: Sequence[str], most: int) -> dict[str, str]:
-    """Shorten names by what all those `among` which they are shown share at their beginnings and ends."""
-    if len(among) == 1:
-        return {name: without_middle(name, most) for name in names}
-    start = _shared(among)
-    end = _shared([name[start:][::-1] for name in among])
-    return {name: name if len(name) <= most else _around(name, start, len(name) - end, most) for name in names}
-
-
-def _shared(names: Sequence[str]) -> int:
-    first, last = min(names), max(names)
-    differ = (place for place, (one, other) in enumerate(zip(first, last, strict=False)) if one != other)
-    return next(differ, min(len(first), len(last)))
-
-
-def _around(name: str, start: int, end: int, most: int) -> str:
-    """Return a name's part from `start` to `end` with as much around it as fits, at least one character left out."""
-    first, last = _to_words(name, start, end)
-    if last - first + 2 <= most:
-        start, end = first, last
-    room = most - (end - start) - (start > 0) - (end < len(name))
-    if room < 0:
-        inside = without_middle(name[start:end], max(1, most - (start > 0) - (end < len(name))))
-        return f"{'…' * (start > 0)}{inside}{'…' * (end < len(name))}"[:most]
-    after = min(len(name) - end, room // 2)
-    before = min(start, room - after)
-    after = min(len(name) - end, room - before)
-    head = name[:before] + "…" * (before < start)
-    tail = "…" * (after < len(name) - end) + name[len(name) - after :]
-    return f"{head}{name[start:end]}{tail}"
-
-
-def _to_words(name: str, start: int, end: int) -> tuple[int, int]:
-    """Extend a range to the ends of the words of ASCII letters and digits that it cuts, unless these are long."""
-    first, last = start, end
-    while first and _in_word(name[first - 1 : first + 1]):
-        first -= 1
-    while last < len(name) and _in_word(name[last - 1 : last + 1]):
-        last += 1
-    return first if start - first < _WHOLE_WORD else start, last if last - end < _WHOLE_WORD else end
-
-
-def _in_word(two: str) -> bool:
-    return len(two) == 2 and two.isascii() and two.isalnum()
+def _between(name: str, start: int, end: int, most: int) -> str:
+    """Return a name's part from `start` to `end`, as much of its beginning as fits before, `…` for what is left out."""
+    after = "…" * (end < len(name))
+    before = name[: max(0, most - (end - start) - len(after) - 1)] + "…" if start else ""
+    inside = without_middle(name[start:end], max(1, most - len(after) - min(len(before), 1)))
+    return f"{before}{inside}{after}"[:most]

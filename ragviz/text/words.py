@@ -169,58 +169,28 @@ _CHINESE = (
 )
 STOP_WORDS = {"en": frozenset(_ENGLISH.split()), "zh": frozenset(_CHINESE.split())}
 """Words without content, by language."""
-_FORMS = (
-    "led lead|held hold|kept keep|paid pay|said say|sent send|spent spend|built build|lent lend|bought buy"
-    "|brought bring|taught teach|caught catch|thought think|sought seek|fought fight|found find|bound bind"
-    "|left leave|lost lose|met meet|won win|sold sell|told tell|understood understand|stood stand|began begin"
-    "|begun begin|ran run|wrote write|written write|rewrote rewrite|rewritten rewrite|drove drive|driven drive"
-    "|rose rise|risen rise|chose choose|chosen choose|spoke speak|spoken speak|broke break|broken break"
-    "|froze freeze|frozen freeze|wore wear|worn wear|bore bear|borne bear|drew draw|drawn draw|grew grow|grown grow"
-    "|knew know|known know|threw throw|thrown throw|flew fly|flown fly|showed show|shown show|ate eat|eaten eat"
-    "|fell fall|fallen fall|forbade forbid|forbidden forbid|forgot forget|forgotten forget|hid hide|hidden hide"
-    "|rode ride|ridden ride|shook shake|shaken shake|took take|taken take|undertook undertake|undertaken undertake"
-    "|came come|became become|overcame overcome|went go|gone go|saw see|seen see|sang sing|sung sing|sank sink"
-    "|sunk sink|sprang spring|swam swim|drank drink|stole steal|stolen steal|struck strike|dealt deal|meant mean"
-    "|felt feel|slept sleep|fed feed|bred breed|fled flee|hung hang|dug dig|spun spin|stuck stick|laid lay|lain lie"
-    "|lit light|shot shoot|sat sit|swore swear|sworn swear|tore tear|torn tear|woke wake|woken wake|wound wind"
-    "|withdrew withdraw|withdrawn withdraw|withheld withhold|men man|women woman|children child|people person"
-    "|feet foot|teeth tooth|mice mouse|criteria criterion|indices index|matrices matrix|analyses analysis"
-    "|bases basis"
-)
-_IRREGULAR = dict(each.split() for each in _FORMS.split("|"))
-_ENDINGS = (("ies", "y"), ("sses", "ss"), ("ings", ""), ("ing", ""), ("ed", ""), ("ly", ""), ("al", ""))
+
+
+@cache
+def _stemmer() -> Any:
+    """Return tantivy's Snowball stemmer of English, for one word at a time."""
+    import tantivy
+
+    builder = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.raw())
+    return builder.filter(tantivy.Filter.stemmer("english")).build()
 
 
 @lru_cache(maxsize=1 << 16)
 def stem(word: str) -> str:
-    """Return a word in lower case without its English inflection, roughly: only to be compared with other stems.
+    """Return a word in lower case without its English inflection, by Snowball's rules; others as they are.
 
-    >>> [stem(word) for word in ("approves", "approved", "approval", "stopped", "led", "glass", "2024", "桥")]
-    ['approv', 'approv', 'approv', 'stop', 'lead', 'glass', '2024', '桥']
+    >>> [stem(word) for word in ("approves", "approved", "approval", "stopped", "policies", "glass", "2024", "桥")]
+    ['approv', 'approv', 'approv', 'stop', 'polici', 'glass', '2024', '桥']
     """
     if not word.isascii() or not word.isalpha():
         return word
-    word = _IRREGULAR.get(word) or singular(word)
-    ending = next(((e, to) for e, to in _ENDINGS if word.endswith(e) and len(word) - len(e) >= 4), None)
-    if ending:
-        word = word.removesuffix(ending[0]) + ending[1]
-    if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "aeiouls":
-        word = word[:-1]
-    return word[:-1] if len(word) > 4 and word.endswith("e") else word
-
-
-def singular(word: str) -> str:
-    """Return an English noun in lower case without its plural ending, by the rules of spelling alone.
-
-    >>> [singular(word) for word in ("policies", "boxes", "desks", "houses", "bus", "analysis", "pass", "ties")]
-    ['policy', 'box', 'desk', 'house', 'bus', 'analysis', 'pass', 'tie']
-    """
-    if len(word) <= 3 or word.endswith(("ss", "us", "is")) or not word.endswith("s"):
-        return word
-    if word.endswith("ies"):
-        return word[:-3] + "y" if len(word) > 4 else word[:-1]
-    hissing = re.search(r"(?:[sx]|ch|sh)es$", word) and not word.endswith(("uses", "ases", "nses"))
-    return word[:-2] if hissing else word[:-1]
+    stemmed: list[str] = _stemmer().analyze(word)
+    return stemmed[0]
 
 
 def content_words(text: str, language: str) -> list[str]:
