@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from ragviz.backends.elastic_requests import OPTIONS, TYPES
+from ragviz.backends.elastic_requests import OPTIONS, SIMILARITIES, TYPES
 from ragviz.core.configuration import NO_EMBEDDER, REMOTE, IndexConfig, IndexInfo
 from ragviz.core.document import Chunk, Corpus, DocumentInfo
 from ragviz.core.errors import RagvizError, UsageError
@@ -48,7 +48,7 @@ def choices() -> tuple[str, dict[str, Any]]:
         list(fields.values()),
         start,
         offered={"embedder": embedders},
-        more=("similarity", "query_prompt", "passage_prompt"),
+        more=("query_prompt", "passage_prompt"),
     )
     if workspace.settings.elasticsearch_url is None:
         st.caption("Backend: local, exact search. Set ELASTICSEARCH_URL to build on Elasticsearch.")
@@ -73,7 +73,11 @@ def elasticsearch_options() -> dict[str, Any]:
             help="hnsw: approximate, on floats. int8_hnsw, int4_hnsw, bbq_hnsw: a quarter, an eighth, a thirtieth of "
             "the memory, and each misses more; bbq_hnsw needs Elasticsearch 8.18. flat: exact, slower.",
         )  # fmt: skip
-        given: dict[str, Any] = {"type": kind}
+        similarity = st.selectbox(
+            "Similarity", SIMILARITIES, help="Vectors have unit length: all three rank alike, the scores differ.",
+            **address.bound("es-similarity", SIMILARITIES[0], address.one_of(SIMILARITIES), "a similarity"),
+        )  # fmt: skip
+        given: dict[str, Any] = {"type": kind} | ({} if similarity == SIMILARITIES[0] else {"similarity": similarity})
         *columns, last = *st.columns(2), *st.columns(2)
         for column, (name, low, high) in zip(columns, BUILDING, strict=True):
             of = address.bound(f"es-{name}", OPTIONS[name], address.number_within(low, high), f"{low:,} to {high:,}")
@@ -107,7 +111,7 @@ def preview(documents: Sequence[DocumentInfo], config: IndexConfig) -> None:
             return
     sampled = cutting.sampled(documents)
     most = cutting.share_of(sampled)
-    cutting_choices = replace(config, backend="local", similarity="cosine", options={}, prefix=prefixes.NONE)
+    cutting_choices = replace(config, backend="local", options={}, prefix=prefixes.NONE)
     cuts = sample_cuts(corpus, tuple(d.id for d in sampled), most, cutting_choices)
     chunks = [chunk for document in cuts for chunk in document]
     if not chunks:

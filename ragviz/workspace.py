@@ -107,12 +107,12 @@ class Workspace:
 
             if options:
                 raise UsageError(f"The local backend has no option {', '.join(sorted(options))}; leave it out.")
-            return LocalIndex(name, settings.home / "indexes", config.similarity)
+            return LocalIndex(name, settings.home / "indexes")
         from ragviz.backends.elastic import ElasticIndex
 
         if not settings.elasticsearch_url:
             raise UsageError(f"Index {name!r} is on Elasticsearch, which has no address here; set ELASTICSEARCH_URL.")
-        return ElasticIndex(name, settings, config.similarity, options)
+        return ElasticIndex(name, settings, options)
 
     def embedder_name(self, name: str | None) -> str:
         """Return the embedder of an index by the name that a person gave: "" for "none", the default without a name."""

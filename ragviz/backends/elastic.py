@@ -55,7 +55,6 @@ class ElasticIndex:
         self,
         name: str,
         settings: Settings,
-        similarity: str = "cosine",
         options: Mapping[str, Any] | None = None,
     ) -> None:
         """Name the index on the server of `settings`; nothing is sent yet.
@@ -66,8 +65,8 @@ class ElasticIndex:
         """
         self.name = name
         self.alias = elastic_requests.alias_of(name, settings.elasticsearch_prefix)
-        self.similarity = similarity
         self.options = elastic_requests.checked_options(options or {})
+        self.similarity: str = self.options["similarity"]
         self.server = Server(settings)
 
     def exists(self) -> bool:
@@ -131,7 +130,7 @@ class ElasticIndex:
         self.sweep()
         concrete = f"{self.alias}.{secrets.token_hex(6)}"
         options = self.options if self.options["type"] == "bbq_hnsw" else {"type": "flat"}  # 8.18 changes no flat to it
-        vector = elastic_requests.vector_field(dims, self.similarity, options) if dims else None
+        vector = elastic_requests.vector_field(dims, options | {"similarity": self.similarity}) if dims else None
         body = elastic_requests.index_body(concrete, metadata(self.name), vector, self.options["shards"])
         self.server.ask(lambda client: client.indices.create(index=concrete, **body))
         return ElasticWriter(self, concrete, dims, fresh=True)
@@ -163,7 +162,7 @@ class ElasticIndex:
             return [NOTHING] * len(vectors)
         dims = elastic_requests.dims_of(published[1])
         require_vectors(dims, f"Index {self.name!r}")
-        rows = checked(vectors, dims, self.similarity, f"Index {self.name!r}")
+        rows = checked(vectors, dims, f"Index {self.name!r}")
         candidates = self.options["num_candidates"]
         return self._rankings(
             [elastic_requests.knn_body(row, depth, candidates) for row in rows], depth, self.similarity
@@ -233,12 +232,9 @@ class ElasticIndex:
         parts = [bodies[begin : begin + BATCH_SEARCHES] for begin in range(0, len(bodies), BATCH_SEARCHES)]
         if len(parts) <= 1:
             return [ranking for part in parts for ranking in self._search_batch(part, depth, similarity)]
-        pool = ThreadPoolExecutor(SEARCH_THREADS, thread_name_prefix="ragviz-search")
-        try:
-            batches = [pool.submit(self._search_batch, part, depth, similarity) for part in parts]
-            return [ranking for batch in batches for ranking in batch.result()]
-        finally:
-            pool.shutdown(cancel_futures=True)
+        with ThreadPoolExecutor(SEARCH_THREADS, thread_name_prefix="ragviz-search") as pool:
+            batches = pool.map(lambda part: self._search_batch(part, depth, similarity), parts)
+            return [ranking for batch in batches for ranking in batch]
 
     def _search_batch(self, bodies: Sequence[Body], depth: int, similarity: str | None) -> list[Ranking]:
         whole = elastic_requests.line({"allow_partial_search_results": False})  # those of some shards are an error
@@ -293,7 +289,7 @@ class ElasticWriter:
 
     def add(self, chunks: Sequence[Chunk], vectors: Vectors) -> None:
         """Add `chunks` with their vectors, row by row; an id that is already there is replaced."""
-        rows = checked(vectors, self._dims, self._index.similarity, f"Index {self._index.name!r}")
+        rows = checked(vectors, self._dims, f"Index {self._index.name!r}")
         for part in elastic_requests.batches(chunks, self._dims):
             self._send([chunk.id for chunk in chunks[part]], elastic_requests.add_operations(chunks[part], rows[part]))
 
@@ -328,7 +324,7 @@ class ElasticWriter:
         state = {"content": content, "dims": self._dims, "operations": index.last_operations(concrete)}
         mappings: Body = {"meta": metadata(index.name, **state)}
         if self._fresh and self._dims:
-            vector = elastic_requests.vector_field(self._dims, index.similarity, index.options)
+            vector = elastic_requests.vector_field(self._dims, index.options)
             mappings["properties"] = {"vector": vector}
         ask(lambda client: client.indices.put_mapping(index=concrete, **mappings))
         if self._fresh:  # in the background

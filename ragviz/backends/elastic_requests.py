@@ -26,8 +26,14 @@ TYPES: Mapping[str, tuple[int, int]] = {
 }
 """Kinds of vector index → the first version of Elasticsearch that is supported with it."""
 OLDEST = TYPES["hnsw"]
+SIMILARITIES = ("cosine", "dot_product", "l2_norm")
+"""How near two vectors are: the cosine, the dot product, or the negative Euclidean distance; higher is nearer.
+
+Vectors have unit length, so that all three rank alike.
+"""
 OPTIONS: Mapping[str, Any] = {
     "type": "hnsw",
+    "similarity": "cosine",
     "m": 16,
     "ef_construction": 100,
     "num_candidates": None,
@@ -84,6 +90,8 @@ def checked_options(options: Mapping[str, Any]) -> dict[str, Any]:
     merged = {**OPTIONS, **options}
     if merged["type"] not in TYPES:
         raise UsageError(f"Option type is {merged['type']!r}; use one of {', '.join(TYPES)}.")
+    if merged["similarity"] not in SIMILARITIES:
+        raise UsageError(f"Option similarity is {merged['similarity']!r}; use one of {', '.join(SIMILARITIES)}.")
     for option, low, high in (("m", 2, 512), ("ef_construction", 2, 3200), ("shards", 1, 1024)):
         check_range(option, merged[option], low, high)
     for option, low, high in (("num_candidates", 1, DEEPEST), ("replicas", 0, 100)):
@@ -104,11 +112,12 @@ def check_depth(depth: int) -> None:
         raise UsageError(f"Depth is {depth}; Elasticsearch ranks 1 to {DEEPEST} chunks a question.")
 
 
-def vector_field(dims: int, similarity: str, options: Mapping[str, Any]) -> Body:
+def vector_field(dims: int, options: Mapping[str, Any]) -> Body:
     """Return the mapping of the field that holds the vectors."""
     graph = {} if options["type"] == "flat" else {"m": options["m"], "ef_construction": options["ef_construction"]}
     kind = {"type": options["type"], **graph}
-    return {"type": "dense_vector", "dims": dims, "index": True, "similarity": similarity, "index_options": kind}
+    field = {"type": "dense_vector", "dims": dims, "index": True}
+    return field | {"similarity": options["similarity"], "index_options": kind}
 
 
 def index_body(concrete: str, meta: Body, vector: Body | None, shards: int) -> Body:

@@ -20,28 +20,23 @@ BLOCK_ROWS = 4096
 Indices = NDArray[np.int64]
 
 
-def nearest(
-    vectors: Vectors, lengths: NDArray[np.float32] | None, queries: Vectors, depth: int, similarity: str
-) -> Iterator[tuple[Indices, NDArray[np.float32]]]:
-    """Yield for each query the rows of `vectors` (n, dims) nearest to it, and their scores, best first, ties by row.
+def nearest(vectors: Vectors, queries: Vectors, depth: int) -> Iterator[tuple[Indices, NDArray[np.float32]]]:
+    """Yield for each query the rows of `vectors` (n, dims) nearest to it, and their cosines, best first, ties by row.
 
-    `lengths` (n,) are the rows' Euclidean lengths, None when all are 1. Exact: a fast product in float32 picks the
-    rows that can be among the first `depth`, with room for its rounding; float64 scores, rounded to float32, rank
-    them. So a score depends neither on the other queries nor on the row's position, and equal rows tie.
+    Exact: a fast product in float32 picks the rows that can be among the first `depth`, with room for its rounding;
+    float64 scores, rounded to float32, rank them. So a score depends neither on the other queries nor on the row's
+    position, and equal rows tie.
     """
-    longest = 1.0 if lengths is None or not len(lengths) else float(lengths.max())
     batch = max(1, min(MOST_QUERIES, len(queries), SCORE_BYTES // (4 * max(1, len(vectors)))))
     block = np.empty((batch, len(vectors)), np.float32)
     for start in range(0, len(queries), batch):
         some = queries[start : start + batch]
         scores = np.matmul(some, vectors.T, out=block[: len(some)])
-        if similarity == "l2_norm" and lengths is not None:
-            scores -= lengths**2 / 2  # q·v - |v|²/2 falls as the distance grows
-        margins = (some.shape[1] + 8) * 2.0**-23 * np.maximum(np.linalg.norm(some, axis=1), longest) ** 2
+        margins = (some.shape[1] + 8) * 2.0**-23 * np.maximum(np.linalg.norm(some, axis=1), 1.0) ** 2
         floors = (lower_bounds(scores, depth) - margins).astype(np.float32)
         for query, row_scores, floor in zip(some, scores, floors, strict=True):
             rows = np.flatnonzero(row_scores >= floor)
-            exact = exact_scores(vectors, rows, query, similarity)
+            exact = exact_scores(vectors, rows, query)
             first = np.argsort(-exact, kind="stable")[:depth]
             yield rows[first], exact[first]
 
@@ -61,19 +56,14 @@ def lower_bounds(scores: NDArray[np.float32], depth: int) -> NDArray[np.float32]
     return bounds
 
 
-def exact_scores(vectors: Vectors, rows: Indices, query: NDArray[np.float32], similarity: str) -> NDArray[np.float32]:
-    """Return the similarity of some rows with the query, computed in float64: the cosine, dot product or -distance."""
+def exact_scores(vectors: Vectors, rows: Indices, query: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the cosine of some rows with the query, computed in float64."""
     target = query.astype(np.float64)
     scores = np.empty(len(rows), np.float32)
     for start in range(0, len(rows), BLOCK_ROWS):
         some = vectors[rows[start : start + BLOCK_ROWS]].astype(np.float64)
-        if similarity == "l2_norm":
-            values = -np.sqrt(((some - target) ** 2).sum(axis=1))
-        else:
-            values = np.einsum("ij,j->i", some, target)
-        if similarity == "cosine":
-            values /= np.sqrt(np.einsum("ij,ij->i", some, some) * (target @ target))
-        scores[start : start + BLOCK_ROWS] = values
+        values = np.einsum("ij,j->i", some, target)
+        scores[start : start + BLOCK_ROWS] = values / np.sqrt(np.einsum("ij,ij->i", some, some) * (target @ target))
     return scores
 
 
@@ -83,13 +73,13 @@ def require_vectors(dims: int, what: str) -> None:
         raise SearchError(f"{what} has no vectors, only words: rank by bm25, or build an index with an embedder.")
 
 
-def checked(vectors: Vectors, dims: int, similarity: str, what: str) -> Vectors:
-    """Return vectors as float32 rows that `similarity` can compare; for cosine they are scaled to unit length.
+def checked(vectors: Vectors, dims: int, what: str) -> Vectors:
+    """Return vectors as float32 rows of unit length.
 
     With `dims` 0, for an index without vectors, the rows are empty: (n, 0).
 
     Raises:
-        SearchError: other dimensions, numbers that are not finite, or a length of 0 under cosine.
+        SearchError: other dimensions, numbers that are not finite, or a length of 0.
 
     """
     rows = np.ascontiguousarray(vectors, dtype=np.float32)
@@ -101,11 +91,11 @@ def checked(vectors: Vectors, dims: int, similarity: str, what: str) -> Vectors:
     if not np.isfinite(rows).all():
         row = int(np.flatnonzero(~np.isfinite(rows).all(axis=1))[0])
         raise SearchError(f"{what} takes finite numbers only, vector {row} has NaN or infinity; check the embedder.")
-    if similarity != "cosine" or not dims:
+    if not dims:
         return rows
     lengths = np.linalg.norm(rows.astype(np.float64), axis=1, keepdims=True)
     if not lengths.all():
         row = int(np.flatnonzero(lengths == 0)[0])
-        raise SearchError(f"{what} compares by cosine, and vector {row} has length 0; check the embedder.")
+        raise SearchError(f"{what} compares directions, and vector {row} has length 0; check the embedder.")
     unit: Vectors = (rows / lengths).astype(np.float32)
     return unit

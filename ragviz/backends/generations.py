@@ -176,11 +176,9 @@ class Generation:
 
     name: str
     dims: int
-    similarity: str
     content: str
     ids: NDArray[np.bytes_]
     rows: Rows
-    lengths: NDArray[np.float32] | None
     searcher: tantivy.Searcher
     schema: tantivy.Schema
     names: list[str] = field(default_factory=list)
@@ -232,11 +230,7 @@ def open_generation(folder: Path) -> Generation:
     searcher = index.searcher()
     if not len(ids) == len(rows.vectors) == searcher.num_docs:
         raise ValueError(f"it has {len(ids):,} ids, {len(rows.vectors):,} vectors and {searcher.num_docs:,} texts")
-    similarity = meta["similarity"]
-    lengths = None if similarity == "cosine" else np.sqrt(np.einsum("ij,ij->i", rows.vectors, rows.vectors))
-    return Generation(
-        folder.name, meta["dims"], similarity, meta["content"], ids, rows, lengths, searcher, index.schema
-    )
+    return Generation(folder.name, meta["dims"], meta["content"], ids, rows, searcher, index.schema)
 
 
 def encoded(ids: Iterable[str]) -> NDArray[np.bytes_]:

@@ -16,7 +16,7 @@ import numpy as np
 from ragviz.backends import exact, generations
 from ragviz.backends.exact import Indices
 from ragviz.backends.generations import FORMAT, GENERATION, Bm25File, Generation, Rows, RowsFile
-from ragviz.backends.protocol import ANOTHER_BUILD, SIMILARITIES
+from ragviz.backends.protocol import ANOTHER_BUILD
 from ragviz.core import processes
 from ragviz.core.digests import digest
 from ragviz.core.document import Chunk
@@ -35,17 +35,9 @@ class LocalIndex:
     Every search reads the pointer `live`, so other processes see new content as soon as it is published.
     """
 
-    def __init__(self, name: str, folder: Path, similarity: str = "cosine") -> None:
-        """Name the index; nothing is read or written yet.
-
-        Raises:
-            UsageError: an unknown similarity.
-
-        """
-        if similarity not in SIMILARITIES:
-            raise UsageError(f"Similarity is {similarity!r}; use one of {', '.join(SIMILARITIES)}.")
+    def __init__(self, name: str, folder: Path) -> None:
+        """Name the index; nothing is read or written yet."""
         self.name = name
-        self.similarity = similarity
         self.folder = folder / folder_name(name)
         self._open: Generation | None = None
 
@@ -94,8 +86,8 @@ class LocalIndex:
         if generation is None:
             return [Ranking((), ()) for _ in vectors]
         exact.require_vectors(generation.dims, f"Index {self.name!r}")
-        queries = exact.checked(vectors, generation.dims, generation.similarity, f"Index {self.name!r}")
-        hits = exact.nearest(generation.rows.vectors, generation.lengths, queries, depth, generation.similarity)
+        queries = exact.checked(vectors, generation.dims, f"Index {self.name!r}")
+        hits = exact.nearest(generation.rows.vectors, queries, depth)
         return [generation.ranking(rows.tolist(), scores.tolist()) for rows, scores in hits]
 
     def bm25(self, queries: Sequence[str], depth: int) -> list[Ranking]:
@@ -136,9 +128,6 @@ class LocalIndex:
             except DAMAGE as error:
                 if self.live_name() == name:  # otherwise it was replaced while being opened: open the new one
                     raise DamagedIndex(self.name, str(error)) from error
-            else:
-                if self._open.similarity != self.similarity:
-                    raise DamagedIndex(self.name, f"it was built for {self._open.similarity}, not {self.similarity}")
         self._open = None
         return None
 
@@ -208,7 +197,7 @@ class LocalWriter:
         self._check_open()
         if len(vectors) != len(chunks):
             raise SearchError(f"{len(chunks)} chunks came with {len(vectors)} vectors; give one for each.")
-        rows = exact.checked(vectors, self.dims, self.index.similarity, f"Index {self.index.name!r}")
+        rows = exact.checked(vectors, self.dims, f"Index {self.index.name!r}")
         start = len(self.arrived.ends) - 1
         with os_errors(self.index.name):
             self.arrived.append((" ".join(normal_form.terms(chunk.text)) for chunk in chunks), rows)
@@ -270,7 +259,7 @@ class LocalWriter:
         order = np.argsort(ids, kind="stable")
         self._copy([places[place] for place in order.tolist()])
         generations.save_array(self.folder / "ids.npy", ids[order])
-        meta = {"format": FORMAT, "dims": self.dims, "similarity": self.index.similarity, "content": content}
+        meta = {"format": FORMAT, "dims": self.dims, "content": content}
         generations.save_text(self.folder / "meta.json", json.dumps(meta))
         generations.write_checksums(self.folder, ("meta.json", "ids.npy", "rows", "bm25"))
 

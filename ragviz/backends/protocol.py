@@ -9,10 +9,6 @@ from ragviz.core.document import Chunk
 from ragviz.core.ranking import Ranking
 from ragviz.models.vectors import Vectors
 
-SIMILARITIES = ("cosine", "dot_product", "l2_norm")
-"""How near two vectors are: the cosine, the dot product, or the negative Euclidean distance; higher is nearer."""
-
-
 ANOTHER_BUILD = "its chunks are those of another build"
 """Reason of a DamagedIndex whose content is whole, but has another digest than the expected one."""
 
@@ -95,7 +91,7 @@ class Index(Protocol):
         ...
 
     def knn(self, vectors: Vectors, depth: int) -> list[Ranking]:
-        """Return the nearest chunks of each row; scores are those of the similarity (cosine: -1 … 1).
+        """Return the nearest chunks of each row; scores are cosines (-1 … 1), or of the similarity of the options.
 
         Raises:
             SearchError: the index has no vectors or of other dimensions, or these are not finite.

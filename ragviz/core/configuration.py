@@ -31,7 +31,7 @@ class IndexConfig:
     """The configuration of an index of a corpus.
 
     `embedder` is "" for an index without vectors, which BM25 alone can search. `options` are the backend's own (type,
-    m, ef_construction …).
+    similarity, m, ef_construction …).
     """
 
     chunker: str = choice("tokens", "Chunker", "How documents are cut.", choices="index.chunking:CHUNKERS")
@@ -97,13 +97,6 @@ class IndexConfig:
         unset="elasticsearch when configured",
         examples=("local", "elasticsearch:hnsw", "elasticsearch:int8_hnsw", "elasticsearch:flat"),
         named=lambda name: str(name).replace(":", " "),
-    )
-    similarity: Literal["cosine", "dot_product", "l2_norm"] = choice(
-        "cosine",
-        "Similarity",
-        "Of vectors. They have unit length, so that all three rank alike; the scores differ.",
-        choices={"cosine": "", "dot_product": "", "l2_norm": ""},
-        used=lambda config: config["embedder"] != "",
     )
     options: Mapping[str, Any] = choice({}, "Options of the backend", swept=False)
 

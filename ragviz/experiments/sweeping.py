@@ -160,7 +160,6 @@ def index_name(workspace: Workspace, corpus: Corpus, config: IndexConfig) -> str
     parts += [config.embedder[-40:] or "no embedder"] if config.embedder != plain.embedder else []
     parts += [config.backend] if config.backend != plain.backend else []
     parts += map(str, config.options.values())
-    parts += [config.similarity] if config.similarity != plain.similarity else []
     name = " ".join(parts)
     return name if workspace.store.indexes.find(name) is None else f"{name} {config.hash()[:6]}"
 

@@ -127,7 +127,7 @@ def score_words(current: Run) -> tuple[bool, str]:
     if config.retriever == "bm25":
         words = "BM25 scores grow with the words of a question: one threshold is strict for some, lax for others."
         return True, words
-    similarity = cut["similarity"].replace("_", " ") if cut else "similarity"
+    similarity = str(cut["options"].get("similarity", "cosine")).replace("_", " ") if cut else "similarity"
     return True, f"Scores are those of the {similarity} of question and chunk: they mean the same for every question."
 
 
