@@ -1,6 +1,7 @@
 """Untrusted text made safe to show: escaped for markdown, or as HTML with marked ranges.
 
 No text of a document, a question or a file name may become markup. Offsets are characters of the text, end exclusive.
+The classes have their style in `assets/marks.css`.
 """
 
 from __future__ import annotations
@@ -35,73 +36,6 @@ _INTERPRETED = re.compile(
     re.IGNORECASE | re.ASCII,
 )
 """What Streamlit interprets even in escaped text: :names: of emoji, addresses to link, arrows."""
-
-STYLE = """<style>
-.rv-text { white-space: pre-wrap; overflow-wrap: anywhere; max-width: 90ch; line-height: 1.55; font-size: .95rem;
-  unicode-bidi: isolate; }
-.rv-text mark { color: inherit; padding: .08em 0; border-radius: 2px; background: none; }
-.rv-text mark.gold, .rv-legend .gold { background: rgba(230, 159, 0, .36); }
-.rv-text mark.hit, .rv-legend .hit { background: rgba(86, 180, 233, .26);
-  border-bottom: 2px solid color-mix(in srgb, #0072B2 70%, currentColor); }
-.rv-text mark.gold.hit, .rv-legend .gold.hit { background: rgba(230, 159, 0, .36); }
-.rv-text details { display: inline; }
-.rv-text summary { display: inline; cursor: pointer; list-style: none; opacity: .65; border-bottom: 1px dotted;
-  white-space: nowrap; margin: 0 .35em; }
-.rv-text details[open] > summary { display: none; }
-.rv-text details::details-content { display: inline-block; }
-.rv-text details[open]::details-content { display: inline; }
-.rv-text .cut { border-radius: 2px; }
-.rv-text .cut.even, .rv-legend .even { background: rgba(0, 114, 178, .32); }
-.rv-text .cut.odd, .rv-legend .odd { background: rgba(204, 121, 167, .32); }
-.rv-text .cut.shared, .rv-legend .shared { background: repeating-linear-gradient(135deg, rgba(213, 94, 0, .46) 0 4px,
-  rgba(213, 94, 0, .16) 4px 8px); }
-.rv-text .cut.begins { box-shadow: -2px 0 0 currentColor; margin-left: 2px; }
-.rv-text .cut.focus { border-bottom: 2px solid #0072B2; }
-.rv-text .page { display: block; opacity: .7; font-size: .8rem; margin: .9em 0 .3em; border-top: 1px solid
-  rgba(128, 136, 148, .45); padding-top: .25em; }
-.rv-legend { font-size: .8rem; opacity: .9; display: flex; flex-wrap: wrap; gap: .25rem 1rem; margin: 0 0 .35rem; }
-.rv-legend i { font-style: normal; padding: 0 .3em; border-radius: 2px; }
-.rv-score { display: flex; align-items: center; gap: .5rem; font-size: .9rem; font-variant-numeric: tabular-nums; }
-.rv-score .bar { flex: 1 1 3rem; max-width: 9rem; height: .5rem; border-radius: 2px;
-  background: rgba(128, 136, 148, .2); }
-.rv-score .bar span { display: block; height: 100%; border-radius: 2px; background: #0072B2; }
-.rv-score .value { opacity: .75; }
-.rv-score .star { background: rgba(230, 159, 0, .36); border-radius: 2px; padding: 0 .35em; font-weight: 600;
-  white-space: nowrap; }
-.rv-text mark.for, .rv-legend .for { background: rgba(0, 114, 178, .30); border-bottom: 2px solid #0072B2; }
-.rv-text mark.against, .rv-legend .against { background: rgba(213, 94, 0, .24); border-bottom: 2px dashed #D55E00; }
-.rv-text mark.for.begins::before { content: "✓ "; font-weight: 700; }
-.rv-text mark.against.begins::before { content: "✗ "; font-weight: 700; }
-.rv-text mark.supported, .rv-legend .supported { border-bottom: 2px solid #0072B2; }
-.rv-text mark.contradicted, .rv-legend .contradicted { border-bottom: 3px double #D55E00; }
-.rv-text mark.absent, .rv-legend .absent { border-bottom: 2px dotted #D55E00; }
-.rv-text mark.differs, .rv-legend .differs { background: rgba(204, 121, 167, .30); border-bottom: 2px solid #A9447F; }
-.rv-text mark.own { background: rgba(128, 136, 148, .30); }
-.rv-text sup { font-size: .7rem; font-weight: 600; opacity: .85; margin-left: .1em; white-space: nowrap; }
-.rv-badges { display: flex; flex-wrap: wrap; gap: .2rem .4rem; font-size: .8rem; }
-.rv-badges span { border: 1px solid rgba(128, 136, 148, .55); border-radius: 2px; padding: 0 .35em; }
-.rv-badges span.for { border-color: #0072B2; background: rgba(0, 114, 178, .14); }
-.rv-badges span.against { border-color: #D55E00; background: rgba(213, 94, 0, .12); }
-.rv-measure { border-bottom: 1px solid rgba(128, 136, 148, .25); font-size: .88rem; }
-.rv-measure summary { display: grid; grid-template-columns: minmax(0, 1fr) 3.2rem 2.4rem; gap: .5rem;
-  align-items: center; cursor: pointer; padding: .28rem 0; list-style-position: inside; }
-.rv-measure summary::before { content: none; }
-.rv-measure summary .bar { height: .5rem; border-radius: 2px; background: rgba(128, 136, 148, .2); }
-.rv-measure summary .bar i { display: block; height: 100%; border-radius: 2px; background: #0072B2; }
-.rv-measure summary .none { grid-column: 2 / 4; text-align: right; opacity: .75; font-size: .8rem; }
-.rv-measure summary b { font-weight: 600; text-align: right; font-variant-numeric: tabular-nums; }
-.rv-measure .why { grid-column: 1 / 4; opacity: .75; font-size: .8rem; overflow-wrap: anywhere; line-height: 1.35; }
-.rv-measure p { margin: 0 0 .4rem; opacity: .85; font-size: .82rem; overflow-wrap: anywhere; }
-.rv-code { white-space: pre-wrap; overflow-wrap: anywhere; font-family: monospace; font-size: .82rem; line-height: 1.5;
-  margin: 0; padding: .6rem .8rem; border-radius: 4px; background: rgba(128, 136, 148, .12); color: inherit; }
-.rv-code b { font-weight: 600; }
-.stApp .rv-role { font-size: .8rem; font-weight: 600; margin: .5rem 0 .2rem; padding: 0; }
-.rv-values { font-size: .8rem; opacity: .85; }
-.rv-values summary { cursor: pointer; width: max-content; }
-.rv-values ul { margin: .3rem 0 0; max-height: 14rem; overflow: auto; columns: 2 16rem; }
-.rv-score .note { opacity: .75; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; min-width: 0; }
-</style>"""
-"""The style of the classes below, on light and on dark."""
 
 
 def visible(text: str) -> str:

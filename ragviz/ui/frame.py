@@ -14,7 +14,7 @@ from ragviz import logs
 from ragviz.core.document import Corpus
 from ragviz.core.errors import RagvizError
 from ragviz.core.installation import dashboard_folder
-from ragviz.text.markup import STYLE, plain
+from ragviz.text.markup import plain
 from ragviz.ui import address, cache, job_panel, presentation, sign_ins, unsaved
 from ragviz.ui.address import FRAMED, REMEMBERED, WARN_AGAIN, WARNED
 from ragviz.ui.kit import acting, heading, notices
@@ -81,7 +81,8 @@ def begin() -> Workspace:
     if FRAMED not in st.session_state:
         _register()
         st.rerun()
-    st.html(STYLE + _FRAME_STYLE)
+    st.html(dashboard_folder() / "assets" / "marks.css")
+    st.html(_FRAME_STYLE)
     asks = "event => event.preventDefault()" if unsaved.is_any() else "null"
     st.html(f"<script>{_ONE_ENTRY}window.onbeforeunload = {asks};</script>", unsafe_allow_javascript=True)
     try:
