@@ -18,7 +18,7 @@ from ragviz.jobs import queue
 from ragviz.models import embedding, tokenizer, weights
 from ragviz.report import plots
 from ragviz.retrieval import search as searcher
-from ragviz.retrieval.retrievers import language_warning, needs, offered
+from ragviz.retrieval.retrievers import compares_vectors, language_warning, offered
 from ragviz.service import index_verbs
 from ragviz.text import markup
 from ragviz.text.markup import plain, without_middle
@@ -280,7 +280,7 @@ def search() -> None:
     for column, retriever in zip(st.columns(len(retrievers), gap="medium"), retrievers, strict=True):
         with column, notices.errors_shown():
             st.markdown(f"**{retriever}**")
-            loading = "; the first search loads the embedder" * ("embedder" in needs(retriever))
+            loading = "; the first search loads the embedder" * compares_vectors(retriever)
             with st.spinner(f"Searching{loading}"):
                 hits_found = results(info, query, retriever)
             hits(hits_found)

@@ -15,7 +15,7 @@ from ragviz.jobs import queue
 from ragviz.metrics.answers import ANSWER_METRICS, measured
 from ragviz.questions import splits
 from ragviz.retrieval import rerankers
-from ragviz.retrieval.retrievers import RETRIEVERS, needs, offered
+from ragviz.retrieval.retrievers import RETRIEVERS, compares_vectors, offered
 from ragviz.runs import judgements, running
 from ragviz.service import run_verbs
 from ragviz.store import stored_calls
@@ -223,7 +223,7 @@ def cost(config: RunConfig) -> None:
     with st.grid(2, min_column_width=140):
         tiles.tile("Retrievals", f"{n:,}", f"over {wording.counted(index.chunks, 'chunk')}")
         if not asks:
-            embeds = "embedder" in needs(config.retriever) and index.config.embedder.startswith(REMOTE)
+            embeds = compares_vectors(config.retriever) and index.config.embedder.startswith(REMOTE)
             tiles.tile("Calls to pay", "0", "except embeddings" if embeds else "no cost")
         elif forecast is None:
             tiles.tile("Calls to pay", "–", "not estimated yet")
@@ -253,7 +253,7 @@ def duration_words(config: RunConfig, index: IndexInfo, questions: int) -> str:
     if seconds is None:
         return f"{doing}: no estimate yet on this machine."
     embeds = spec is not None and spec.embeds
-    loads = "; plus the time to load the embedder" if embeds or "embedder" in needs(config.retriever) else ""
+    loads = "; plus the time to load the embedder" if embeds or compares_vectors(config.retriever) else ""
     return f"{doing}: about {wording.duration(seconds)}{loads}{' and to embed chunks' if embeds else ''}."
 
 
@@ -334,7 +334,7 @@ with left:
         values |= answering(shown)
     with st.container(border=True):
         remote = store.indexes.get(values["index"]).config.embedder.startswith(REMOTE)
-        embeds = "embedder" in needs(values["retriever"]) and remote
+        embeds = compares_vectors(values["retriever"]) and remote
         pays = embeds or bool(rerankers.model_of(values["reranker"]))
         judge, dollars = judging(shown, values["answerer"], pays=pays)
     config = RunConfig(**values, **judge)

@@ -118,8 +118,7 @@ def reranked(retriever: Retriever, scorer: Scorer, texts: Texts, depth: int, rep
     Questions for which the retriever finds nothing keep their empty ranking and are not handed to the scorer.
     `report` gets the time that the scorer takes.
 
-    The retriever raises ModelError when the scorer gives another number of scores than there are chunks, or one that
-    is not finite.
+    The retriever raises ModelError when the scorer gives a score that is not finite.
 
     Raises:
         UsageError: `depth` is below 1.
@@ -136,7 +135,7 @@ def reranked(retriever: Retriever, scorer: Scorer, texts: Texts, depth: int, rep
         if report is not None:
             report.questions += len(candidates)
             report.seconds += time.monotonic() - started
-        heads = iter(_reordered(candidates, scores))
+        heads = iter([_by_score(each, row) for each, row in zip(candidates, scores, strict=True)])
         return [
             _cut(_continued(next(heads), ranking.ids[depth:]), wanted_depth) if ranking.ids else ranking
             for ranking in rankings
@@ -165,18 +164,8 @@ def _cut(ranking: Ranking, depth: int) -> Ranking:
     return Ranking(ranking.ids[:depth], ranking.scores[:depth])
 
 
-def _reordered(candidates: Sequence[Candidates], scores: Sequence[Sequence[float]]) -> list[Ranking]:
-    if len(scores) != len(candidates):
-        raise ModelError(f"The reranker scored {len(scores)} of {len(candidates)} questions: choose another one.")
-    return [_by_score(each, numbers) for each, numbers in zip(candidates, scores, strict=True)]
-
-
 def _by_score(candidates: Candidates, scores: Sequence[float]) -> Ranking:
     ids, question = candidates.ranking.ids, candidates.question[:80]
-    if len(scores) != len(ids):
-        raise ModelError(
-            f"The reranker gave {len(scores)} scores for {len(ids)} chunks of '{question}': choose another one."
-        )
     for chunk_id, score in zip(ids, scores, strict=True):
         if not math.isfinite(score):
             raise ModelError(f"The reranker gave chunk {chunk_id} the score {score} for '{question}': choose another.")

@@ -1,6 +1,6 @@
 """Builders of retrievers, functions that rank the chunks of an index for many questions at once; which suits an index.
 
-hybrid(knn(index, embedder), bm25(index))(["How long is parental leave?"], 50)
+hybrid(knn(index, embedder), index.bm25)(["How long is parental leave?"], 50)
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from ragviz.core.configuration import IndexConfig, IndexInfo, RetrieverName
 from ragviz.core.document import DocumentInfo
@@ -25,54 +25,31 @@ if TYPE_CHECKING:
 Retriever = Callable[[Sequence[str], int], list[Ranking]]
 """(questions, depth) → one ranking for each question, at most `depth` long."""
 
-Need = Literal["embedder", "texts"]
-"""What a retriever or reranker uses beside the index: the embedder of its vectors, the texts of its chunks."""
-
 Texts = Callable[[Sequence[str]], Sequence[str]]
 """Chunk ids → their texts in the same order, "" for a chunk whose document is gone."""
 
 
 @dataclass(frozen=True, slots=True)
-class Sources:
-    """What retrievers are built from.
+class RetrieverSpec:
+    """One retriever that can be chosen: `explanation` for people, and how it is built.
 
-    `embedder` is the one that the index was built with, None where it has none or the retriever does not need it;
-    `constant` is that of reciprocal rank fusion.
+    `build` gets the index, the embedder that it was built with, None for a retriever that does not compare vectors, and
+    the constant of reciprocal rank fusion.
     """
 
-    index: Index
-    embedder: Embedder | None
-    texts: Texts
-    constant: int = 60
-
-    def required_embedder(self) -> Embedder:
-        """Return the embedder; UsageError when there is none."""
-        if self.embedder is None:
-            raise UsageError("This retriever compares vectors and needs the embedder that the index was built with.")
-        return self.embedder
-
-
-@dataclass(frozen=True, slots=True)
-class RetrieverSpec:
-    """One retriever that can be chosen: `explanation` for people, what it needs, and how it is built."""
-
     explanation: str
-    build: Callable[[Sources], Retriever]
-    needs: frozenset[Need] = frozenset()
+    build: Callable[[Index, Embedder | None, int], Retriever]
+    compares_vectors: bool = True
 
 
 FUSED_DEPTH = 100
 """Chunks of both rankings that `hybrid` fuses at least, so that the head is the same at every smaller depth."""
 
 
-def knn(index: Index, embedder: Embedder) -> Retriever:
+def knn(index: Index, embedder: Embedder | None) -> Retriever:
     """Rank by the similarity of the question's vector; the scores are the similarity's own."""
+    assert embedder is not None
     return lambda questions, depth: index.knn(embedder.embed(questions, "query"), depth)
-
-
-def bm25(index: Index) -> Retriever:
-    """Rank by BM25; chunks that share no term with the question are not in its ranking."""
-    return index.bm25
 
 
 def hybrid(first: Retriever, second: Retriever, constant: int = 60) -> Retriever:
@@ -113,29 +90,24 @@ def fuse(rankings: Sequence[Ranking], depth: int, constant: int = 60) -> Ranking
 RETRIEVERS: Mapping[RetrieverName, RetrieverSpec] = {
     "knn": RetrieverSpec(
         "Nearest chunks by the similarity of embeddings: finds meaning, blurs names and numbers.",
-        lambda sources: knn(sources.index, sources.required_embedder()),
-        needs=frozenset({"embedder"}),
+        lambda index, embedder, _: knn(index, embedder),
     ),
     "bm25": RetrieverSpec(
         "Chunks that share words with the question: exact on names and numbers, blind to paraphrase.",
-        lambda sources: bm25(sources.index),
+        lambda index, *_: index.bm25,
+        compares_vectors=False,
     ),
     "hybrid": RetrieverSpec(
         "Both, fused by reciprocal rank.",
-        lambda sources: hybrid(knn(sources.index, sources.required_embedder()), bm25(sources.index), sources.constant),
-        needs=frozenset({"embedder"}),
+        lambda index, embedder, constant: hybrid(knn(index, embedder), index.bm25, constant),
     ),
 }
-"""Retrievers by name. One that wraps a reranker builds `reranking.reranked(…)`, and needs what both need."""
+"""Retrievers by name."""
 
 
-def needs(name: RetrieverName) -> frozenset[Need]:
-    """Return what the retriever called `name` needs; nothing for an imported ranking, which is never made again.
-
-    >>> sorted(needs("hybrid")), sorted(needs("bm25")), sorted(needs("imported"))
-    (['embedder'], [], [])
-    """
-    return RETRIEVERS[name].needs if name in RETRIEVERS else frozenset()
+def compares_vectors(name: RetrieverName) -> bool:
+    """Return whether a retriever needs the embedder; an imported ranking is never made again, and needs none."""
+    return name in RETRIEVERS and RETRIEVERS[name].compares_vectors
 
 
 def offered(config: IndexConfig) -> list[RetrieverName]:
@@ -144,7 +116,7 @@ def offered(config: IndexConfig) -> list[RetrieverName]:
     >>> offered(IndexConfig()), offered(IndexConfig(embedder=""))
     (['knn', 'bm25', 'hybrid'], ['bm25'])
     """
-    return [name for name, spec in RETRIEVERS.items() if config.embedder or "embedder" not in spec.needs]
+    return [name for name, spec in RETRIEVERS.items() if config.embedder or not spec.compares_vectors]
 
 
 def chosen(info: IndexInfo, name: RetrieverName | None) -> RetrieverName:
@@ -154,17 +126,12 @@ def chosen(info: IndexInfo, name: RetrieverName | None) -> RetrieverName:
     return retriever
 
 
-def check_known(name: RetrieverName) -> None:
-    """Raise UsageError for a retriever that does not exist."""
-    if name not in RETRIEVERS:
-        raise UsageError(f"There is no retriever '{name}': choose one of {', '.join(RETRIEVERS)}.")
-
-
 def check_offered(config: IndexConfig, name: RetrieverName) -> None:
     """Raise UsageError for a retriever that does not exist, or that this index cannot serve."""
     if name == "imported":
         return
-    check_known(name)
+    if name not in RETRIEVERS:
+        raise UsageError(f"There is no retriever '{name}': choose one of {', '.join(RETRIEVERS)}.")
     if name not in (names := offered(config)):
         raise UsageError(
             f"Retriever '{name}' compares vectors, and this index is built without an embedder: use "

@@ -16,7 +16,7 @@ from ragviz.index.damage import require_sound, sound
 from ragviz.models.requests import Spending
 from ragviz.retrieval import rerankers
 from ragviz.retrieval.reranking import AskMany, Parts, Report, reranked
-from ragviz.retrieval.retrievers import RETRIEVERS, Retriever, Sources, Texts, check_offered, needs
+from ragviz.retrieval.retrievers import RETRIEVERS, Retriever, Texts, check_offered, compares_vectors
 from ragviz.text.former_documents import UNKNOWN
 from ragviz.workspace import Workspace
 
@@ -70,13 +70,12 @@ def retriever(
     indexing.check_ready(info)
     check_offered(info.config, name)
     spec = rerankers.spec_of(reranker)
-    embedder = workspace.embedder_of(info.config, spending, progress) if "embedder" in needs(name) else None
-    sources = Sources(workspace.index(info), embedder, texts_of(workspace, info.corpus_id), constant)
-    rank = RETRIEVERS[name].build(sources)
+    embedder = workspace.embedder_of(info.config, spending, progress) if compares_vectors(name) else None
+    rank = RETRIEVERS[name].build(workspace.index(info), embedder, constant)
     if spec is not None:
         parts = parts_of(workspace, info, reranker, progress)
         parts = replace(parts, ask=ask or _paying(parts.client, spending), report=report or parts.report)
-        rank = reranked(rank, spec.build(parts), sources.texts, rerank_depth, report)
+        rank = reranked(rank, spec.build(parts), texts_of(workspace, info.corpus_id), rerank_depth, report)
 
     def ranked(questions: Sequence[str], depth: int) -> list[Ranking]:
         try:

@@ -173,7 +173,7 @@ def check_budget(workspace: Workspace, config: RunConfig, budget: float | None) 
     """Raise UsageError for a budget below 0, and where one, or the month, limits models without a price."""
     if budget is not None and not budget >= 0:
         raise UsageError(f"A budget is 0 dollars or more: {budget} is not.")
-    index = workspace.store.indexes.find(config.index) if "embedder" in retrievers.needs(config.retriever) else None
+    index = workspace.store.indexes.find(config.index) if retrievers.compares_vectors(config.retriever) else None
     embedders = [index.config.embedder] if index is not None else []
     embedders += [workspace.settings.embedder] if compares_vectors(config) else []
     remote = (name.removeprefix(REMOTE) for name in embedders if name.startswith(REMOTE))

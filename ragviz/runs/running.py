@@ -26,7 +26,7 @@ from ragviz.models.refusals import Breaker
 from ragviz.models.requests import Completion, Ledger, Request, Spending
 from ragviz.retrieval import listwise, rerankers, search
 from ragviz.retrieval.reranking import AskMany, Report
-from ragviz.retrieval.retrievers import Retriever, needs
+from ragviz.retrieval.retrievers import Retriever, compares_vectors
 from ragviz.runs import choices, contexts, control_items, overviews, shared_retrieval
 from ragviz.store import stored_calls
 from ragviz.store.transactions import Kind, label
@@ -353,7 +353,7 @@ def _retrieving(
 
     search_all = retriever_of(workspace, index, current.config, spending, within, report)
     learnt, work = store.cache("rate"), questions_by(current.config, index.config.embedder)
-    embeds, embedding = "embedder" in needs(current.config.retriever), f"questions embedded by {index.config.embedder}"
+    embeds, embedding = compares_vectors(current.config.retriever), f"questions embedded by {index.config.embedder}"
 
     def retrieving(unanswered: Sequence[shared_retrieval.Placed], before: int) -> list[tuple[Question, Retrieved]]:
         nonlocal finished
