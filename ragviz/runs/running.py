@@ -233,7 +233,7 @@ def foresee(workspace: Workspace, config: RunConfig) -> forecast.Forecast:
     search_all = retriever_of(workspace, index, config, spending, ask=ask if client else None)
     rankings = search_all([q.query for q in questions], config.k)
     spending.settle()
-    about = {"paid_calls": paid.total.calls, "paid": paid.total.dollars}
+    about: dict[str, Any] = {"paid_calls": paid.total.calls, "paid": paid.total.dollars}
     if not judges:
         return replace(dry.forecast(len(questions), workspace.settings.model_concurrency, probe=True), **about)
     pairs = [(q, Retrieved(q.id, r, *g)) for q, r, g in zip(questions, rankings, golds, strict=True)]
