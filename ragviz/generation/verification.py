@@ -101,11 +101,6 @@ Talk = Generator[Call, Any, Result]
 # What is asked
 
 
-def unanswerable(question: Question) -> bool:
-    """Return whether the documents are not to answer a question."""
-    return question.unanswerable or question.kind == "unanswerable"
-
-
 def _shown(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= SHOWN else f"{line[: SHOWN - 1]}…"
@@ -165,7 +160,7 @@ def _alone(questions: Sequence[Question]) -> Talk[dict[str, str]]:
         elif any(row.understood for row in without_history):
             reasons[question.id] = "understood without the earlier turns of its conversation"
         else:
-            known = [row.answer for row in mine if row.known and row.answer.strip() and not unanswerable(question)]
+            known = [row.answer for row in mine if row.known and row.answer.strip() and question.kind != "unanswerable"]
             reasons[question.id] = ""
             for answer in known:
                 if (yield from _same("alone", answer, question)):
@@ -188,7 +183,7 @@ def _same(check: str, answer: str, question: Question, *, whole: bool = False) -
 def _read(question: Question, context: Context) -> Talk[str]:
     """Check a question against its passages and the other chunks; return why it is rejected, "" where it passes."""
     passages = context.passages
-    if not unanswerable(question):
+    if question.kind != "unanswerable":
         several = len(passages) > 1 or question.type == "list"
         told = prompts.EvidenceReply(answerable=True, answer=question.answer, missing="")
         reply = yield Call("evidence", prompts.evidence_request(question, passages), told)
@@ -218,7 +213,7 @@ def _others(question: Question, candidates: Sequence[Candidate]) -> Talk[str]:
 
     None is to answer an unanswerable one, and none another one in another way: then it has two answers.
     """
-    is_unanswerable = unanswerable(question)
+    is_unanswerable = question.kind == "unanswerable"
     check = "candidates" if is_unanswerable else "elsewhere"
 
     def passing(some: Mapping[int, str]) -> BaseModel:

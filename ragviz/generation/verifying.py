@@ -21,7 +21,7 @@ from ragviz.core.stopping import Progress, silent
 from ragviz.generation import evidence_passages, verification
 from ragviz.generation.model_questions import Ask
 from ragviz.generation.plan_record import reason_words
-from ragviz.generation.verification import Candidate, Context, Contexts, unanswerable
+from ragviz.generation.verification import Candidate, Context, Contexts
 from ragviz.judging import forecast, planning, work
 from ragviz.models.chat import ModelClient
 from ragviz.models.refusals import Breaker
@@ -218,9 +218,9 @@ def contexts_of(workspace: Workspace, info: IndexInfo, spending: Spending | None
     retrievers = cache(lambda: [search.retriever(workspace, info, name, spending=spending) for name in names])
 
     def contexts(questions: Sequence[Question]) -> dict[str, Context]:
-        answered = [question for question in questions if not unanswerable(question)]
+        answered = [question for question in questions if question.kind != "unanswerable"]
         found = dict(_passages(workspace, info, answered))
-        asked = [question for question in questions if unanswerable(question) or found[question.id].passages]
+        asked = [question for question in questions if question.kind == "unanswerable" or found[question.id].passages]
         for question_id, candidates in _candidates(workspace, info, retrievers(), asked) if asked else ():
             found[question_id] = replace(found.get(question_id, Context()), candidates=candidates)
         return found
@@ -236,7 +236,7 @@ def _candidates(
     of_questions = dict[str, list[str]]()
     for question, *ranked in zip(questions, *rankings, strict=True):
         spans = question.spans
-        most = CANDIDATES if unanswerable(question) else verification.ELSEWHERE
+        most = CANDIDATES if question.kind == "unanswerable" else verification.ELSEWHERE
         hits = list[Hit]()
         for ranking in ranked:
             others = (h for h in ranking.hits() if not any(span.overlaps(Chunk.parse_id(h.chunk_id)) for span in spans))

@@ -9,8 +9,8 @@ from ragviz.core.question import Question, QuestionStyle, QuestionType
 
 
 @dataclass(frozen=True, slots=True)
-class TypeSpec:
-    """A type of questions: its title, what it is, and the least and most passages that it needs (0: none)."""
+class Spec:
+    """A type or style of questions: its title, what it is, and the least and most passages of a type (0: none)."""
 
     title: str
     help: str
@@ -18,19 +18,19 @@ class TypeSpec:
     most: int = 1
 
 
-TYPES: Mapping[QuestionType, TypeSpec] = {
-    "section": TypeSpec("what a section says", "What is said under a heading."),
-    "fact": TypeSpec("fact", "One statement of a passage."),
-    "number": TypeSpec("number or date", "A number, an amount, a date or a time."),
-    "definition": TypeSpec("definition", "What something is, or is called."),
-    "list": TypeSpec("list", "All items of a list."),
-    "table": TypeSpec("table cell", "A cell of a table, by its row and column."),
-    "comparison": TypeSpec("comparison", "How two things differ that passages say the same kind of thing about.", 2, 2),
-    "bridge": TypeSpec("bridge", "Facts of several passages, joined by an entity that they share.", 2, 5),
-    "exception": TypeSpec("negation or exception", "What does not hold, is not allowed, or is excepted."),
-    "version": TypeSpec("which version holds", "What holds now, where passages name several versions or dates.", 1, 2),
-    "follow-up": TypeSpec("follow-up", "Understood only with the earlier turns of its conversation.", 1, 2),
-    "unanswerable": TypeSpec("unanswerable", "A true question with its entity, attribute or time swapped.", 0, 0),
+TYPES: Mapping[QuestionType, Spec] = {
+    "section": Spec("what a section says", "What is said under a heading."),
+    "fact": Spec("fact", "One statement of a passage."),
+    "number": Spec("number or date", "A number, an amount, a date or a time."),
+    "definition": Spec("definition", "What something is, or is called."),
+    "list": Spec("list", "All items of a list."),
+    "table": Spec("table cell", "A cell of a table, by its row and column."),
+    "comparison": Spec("comparison", "How two things differ that passages say the same kind of thing about.", 2, 2),
+    "bridge": Spec("bridge", "Facts of several passages, joined by an entity that they share.", 2, 5),
+    "exception": Spec("negation or exception", "What does not hold, is not allowed, or is excepted."),
+    "version": Spec("which version holds", "What holds now, where passages name several versions or dates.", 1, 2),
+    "follow-up": Spec("follow-up", "Understood only with the earlier turns of its conversation.", 1, 2),
+    "unanswerable": Spec("unanswerable", "A true question with its entity, attribute or time swapped.", 0, 0),
 }
 """Every type of questions that can be asked for, in the order in which they are listed."""
 TYPES_OF: Mapping[str, tuple[QuestionType, ...]] = {
@@ -38,23 +38,13 @@ TYPES_OF: Mapping[str, tuple[QuestionType, ...]] = {
     "model": tuple(name for name in TYPES if name != "section"),
 }
 """Generator → the types that it makes."""
-
-
-@dataclass(frozen=True, slots=True)
-class StyleSpec:
-    """A style of questions: its title, and what it is."""
-
-    title: str
-    help: str
-
-
-STYLES: Mapping[QuestionStyle, StyleSpec] = {
-    "colleague": StyleSpec("as a colleague asks", "One plain sentence."),
-    "keywords": StyleSpec("keywords", "The words that somebody types into a search box."),
-    "long": StyleSpec("long", "With the circumstances in which it is asked."),
-    "misspelt": StyleSpec("misspelt", "With errors of typing."),
-    "other-language": StyleSpec("in another language", "In a language that the document is not in."),
-    "other-words": StyleSpec("in other words", "Without the words of the passage, as far as that is possible."),
+STYLES: Mapping[QuestionStyle, Spec] = {
+    "colleague": Spec("as a colleague asks", "One plain sentence."),
+    "keywords": Spec("keywords", "The words that somebody types into a search box."),
+    "long": Spec("long", "With the circumstances in which it is asked."),
+    "misspelt": Spec("misspelt", "With errors of typing."),
+    "other-language": Spec("in another language", "In a language that the document is not in."),
+    "other-words": Spec("in other words", "Without the words of the passage, as far as that is possible."),
 }
 """Every style of questions that can be asked for, in the order in which they are listed."""
 STYLES_OF: Mapping[str, tuple[QuestionStyle, ...]] = {"extractive": ("colleague", "keywords"), "model": tuple(STYLES)}
