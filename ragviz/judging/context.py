@@ -164,7 +164,8 @@ def _ask(state: State, plan: Plan, ask: Asks) -> ContextVerdicts:
     answer, reference = ([claim.text for claim in claims] for claims in (answer_claims(state), reference_claims(state)))
     if not state.context:
         return ContextVerdicts(dict.fromkeys(range(len(answer) + len(reference)), ()), {})
-    judge = (judge_key(plan), plan.judge.model if plan.judge else "")
+    # another edition, or version of the prompt, is another judge
+    judge = (digest("context", plan.maker, VERSION, length=32), plan.judge.model if plan.judge else "")
     texts = (state.item.question.query, state.reference)
     whole = frozenset(state.recording.read) - frozenset(state.recording.cut)
     known = pool.known(plan.pool, judge, texts, (answer, reference), state.context, whole)
@@ -181,11 +182,6 @@ def _ask(state: State, plan: Plan, ask: Asks) -> ContextVerdicts:
         return ContextVerdicts(known.rows(), known.useful)
     replies = tuple(digest(call.raw) for call in behind)
     return ContextVerdicts(known.rows(), known.useful, asked or pool.Asked((), ()), replies)
-
-
-def judge_key(plan: Plan) -> str:
-    """Return the key of a plan's judge in the pool: another edition, or version of the prompt, is another judge."""
-    return digest("context", plan.maker, VERSION, length=32)
 
 
 def _asked(

@@ -30,11 +30,6 @@ def sets_of(question: str, reference: str) -> str:
     return subject(question, reference, "sets")
 
 
-def text_key(text: str) -> str:
-    """Return the key of a chunk's text."""
-    return digest("chunk", text, length=24)
-
-
 class Memory:
     """A `Pool` that lasts as long as a plan."""
 
@@ -252,7 +247,7 @@ def known(
     own = [digest(*claims[0])]
     answer = Claims(subject(*texts, "answer", *own), subject(*texts, "answer sets", *own), claims[0])
     reference = Claims(subject(*texts), sets_of(*texts), claims[1])
-    keys = [text_key(text) for text in passages.values()]
+    keys = [digest("chunk", text, length=24) for text in passages.values()]
     result = Known(subject(*texts, "calls"), list(passages), keys, whole, judge[1], answer, reference)
     subjects = [about for each in (answer, reference) if each.texts or each is reference for about in _keys(each)]
     for about, _, chunk, body in pool.verdicts([*subjects, result.about_calls], judge[0]):

@@ -34,7 +34,11 @@ def with_similarities(
         banks = extractive_banks(
             [j.question.answer for j in evaluated_answers if j.question.kind != "unanswerable"], plan.banks
         )
-        result = [_with_extractive_bank(evaluated, banks.get(evaluated.question.answer)) for evaluated in result]
+        for place, evaluated in enumerate(result):
+            bank = banks.get(evaluated.question.answer)
+            if bank is not None and evaluated.recording.status == "answered":
+                answers = extractive_answers(bank, without_marks(evaluated.recording.answer))
+                result[place] = replace(evaluated, extractive_bank=bank, extractive_bank_answers=answers)
     if plan.embedder is None or not COSINES & plan.inputs:
         return result
     sentences = "sentence cosines" in plan.inputs
@@ -48,13 +52,6 @@ def with_similarities(
         dict(zip(unique_texts, plan.embedder.embed(list(unique_texts), "passage"), strict=True)) if unique_texts else {}
     )
     return [_with_cosines(evaluated, context, vectors) for evaluated, context in zip(result, contexts, strict=True)]
-
-
-def _with_extractive_bank(evaluated: EvaluatedAnswer, bank: Bank | None) -> EvaluatedAnswer:
-    if bank is None or evaluated.recording.status != "answered":
-        return evaluated
-    answers = extractive_answers(bank, without_marks(evaluated.recording.answer))
-    return replace(evaluated, extractive_bank=bank, extractive_bank_answers=answers)
 
 
 def _texts_to_embed(evaluated: EvaluatedAnswer, context: Sequence[str]) -> Iterator[str]:

@@ -141,7 +141,10 @@ def ask_judge(
     if attempt:
         request = request.once_more(state.item.seed + attempt, why)
     completion = ask(plan.judge, replace(request, edition=plan.edition))
-    state.calls.append(call_of(*step, completion))
+    counts = (completion.prompt_tokens, completion.completion_tokens, completion.seconds)
+    paid = (completion.cost, completion.cached)
+    name, version = step
+    state.calls.append(Call(name, completion.model, version, *counts, *paid, completion.text, completion.estimated))
     return completion.parsed
 
 
@@ -149,13 +152,6 @@ def require_complete(missing: tuple[Sequence[int], Sequence[int]], sentence: str
     """Raise ModelError with `sentence` when a judge left something out in both attempts."""
     if left_out := sum(map(len, missing)):
         raise ModelError(f"{sentence.format(left_out)}, asked twice. Judge again, or choose another judge.")
-
-
-def call_of(step: str, version: str, completion: Completion[Any]) -> Call:
-    """Return the record of a completion."""
-    counts = (completion.prompt_tokens, completion.completion_tokens, completion.seconds)
-    paid = (completion.cost, completion.cached)
-    return Call(step, completion.model, version, *counts, *paid, completion.text, completion.estimated)
 
 
 def failure_key(step: str, client: ModelClient, request: Request[Any]) -> str:

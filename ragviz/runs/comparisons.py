@@ -164,16 +164,14 @@ def curves(
     for run in runs:
         summary = sources.overview(run).summary
         if summary.question_ids == comparison.question_ids:
-            own = {name: _cut(band, comparison.depth) for name, band in summary.curves.items()}
+            depth = comparison.depth
+            own = {
+                name: (mean[:depth], low[:depth], high[:depth]) for name, (mean, low, high) in summary.curves.items()
+            }
         else:
             own = _curves(sources.results(run), comparison)
         found.append(own)
     return found
-
-
-def _cut(band: Band, depth: int) -> Band:
-    mean, low, high = band
-    return mean[:depth], low[:depth], high[:depth]
 
 
 def _curves(results: Sequence[Retrieved], comparison: comparing.Comparison) -> dict[str, Band]:
