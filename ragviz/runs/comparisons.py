@@ -164,10 +164,8 @@ def curves(
     for run in runs:
         summary = sources.overview(run).summary
         if summary.question_ids == comparison.question_ids:
-            depth = comparison.depth
-            own = {
-                name: (mean[:depth], low[:depth], high[:depth]) for name, (mean, low, high) in summary.curves.items()
-            }
+            bands, depth = summary.curves.items(), comparison.depth
+            own = {name: (mean[:depth], low[:depth], high[:depth]) for name, (mean, low, high) in bands}
         else:
             own = _curves(sources.results(run), comparison)
         found.append(own)
