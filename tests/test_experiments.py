@@ -91,9 +91,13 @@ def test_a_rule_cannot_be_changed_once_a_result_was_seen(workspace, question_set
 
 
 def test_cells_share_indexes_and_rankings_and_have_the_numbers_of_single_runs(workspace, question_set, monkeypatch):
-    asked = []
-    single = running.retriever_of
-    monkeypatch.setattr(running, "retriever_of", lambda *a, **k: _counting(single(*a, **k), asked))
+    asked, single = [], running.retriever_of
+
+    def counting(*given, **more):
+        retrieve = single(*given, **more)
+        return lambda questions, depth: asked.extend(questions) or retrieve(questions, depth)
+
+    monkeypatch.setattr(running, "retriever_of", counting)
     experiment = declared(workspace, question_set, chunk_size=[20, 40], retriever=["bm25"], k=[1, 2])
     assert sweeping.sweep(workspace, experiment) == {"experiment": "chunks", "done": 4, "failed": 0}
     indexes = workspace.store.indexes.all()
@@ -110,14 +114,6 @@ def test_cells_share_indexes_and_rankings_and_have_the_numbers_of_single_runs(wo
     assert outcome.rows[1].delta.verdict == "equal", "recall@1 does not depend on the k of a run"
     stored = json.loads(json.dumps(findings.to_json(outcome)))
     assert [cell["state"] for cell in stored["cells"]] == ["done"] * 4
-
-
-def _counting(retrieve, asked):
-    def retrieved(questions, depth):
-        asked.extend(questions)
-        return retrieve(questions, depth)
-
-    return retrieved
 
 
 def test_a_sweep_over_k_is_decided_by_each_ones_own_k(workspace, question_set):

@@ -216,16 +216,12 @@ def test_another_address_never_gets_the_key_of_the_one_before(
 # Overviews
 
 
-def stored_now(workspace: Workspace, run: Run) -> bool:
-    return workspace.store.runs.overview(run.id, overviews._version()) is not None
-
-
 @pytest.mark.parametrize("name", ["words", "told"])
 def test_a_stored_overview_is_what_rankings_and_answers_are_measured_to(home: Path, name: str) -> None:
     workspace = open_workspace()
     run = workspace.store.runs.get(name)
     first = overviews.overview(workspace, run)
-    assert stored_now(workspace, run)
+    assert workspace.store.runs.overview(run.id, overviews._version()) is not None
     second, computed = overviews.overview(workspace, run), overviews.computed(workspace, run)
     assert type(second.judgement) is judgements.Judgement, "without its answers"
     for stored in (first, second):

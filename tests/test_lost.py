@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from ragviz.analysis import diagnose
-from ragviz.analysis.diagnose import Ruling, attribute_failures, cause, is_right, waterfall
+from ragviz.analysis.diagnose import Ruling, attribute_failures, cause, is_right
 from ragviz.core.configuration import RunConfig
 from ragviz.core.document import Chunk, Span
 from ragviz.core.question import Question
@@ -216,23 +216,6 @@ def test_where_a_run_lost_its_questions():
     }
     closed = attribute_failures(questions, results, K, answers, rulings, knows=CLOSED)
     assert closed["missed"] == "wrong"
-
-
-def test_waterfall_by_hand():
-    steps = waterfall(["fine"] * 5 + ["wrong", "not_retrieved", "wrong", "split"])
-    assert [(s.cause, s.count, s.left) for s in steps] == [
-        ("questions", 9, 9),
-        ("not_parsed", 0, 9),
-        ("not_retrieved", 1, 8),
-        ("below_k", 0, 8),
-        ("split", 1, 7),
-        ("cut_by_budget", 0, 7),
-        ("not_answered", 0, 7),
-        ("wrong", 2, 5),
-        ("not_judged", 0, 5),
-        ("fine", 5, 5),
-    ]
-    assert {s.left for s in waterfall([])} == {0}
 
 
 def test_the_worst_question_first_by_hand():

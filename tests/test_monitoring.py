@@ -17,9 +17,7 @@ from pydantic import SecretStr
 
 from ragviz import __version__, logs
 from ragviz.core.errors import UsageError
-from ragviz.core.job import NewJob
 from ragviz.core.settings import Settings
-from ragviz.jobs import queue
 from ragviz.models.requests import Paid
 from ragviz.service import corpus_verbs
 from ragviz.ui import monitoring
@@ -98,14 +96,6 @@ def test_what_a_person_does_is_logged_and_so_are_beginning_and_end_of_a_job(
         ("Ann", job.id, "Started: Add files"),
         ("Ann", job.id, "Done: Add files"),
     ]
-
-
-def test_a_defect_is_a_line_of_the_log_of_a_job_too(workspace: Workspace, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("RAGVIZ_LOG", "json")
-    job = wait(workspace, queue.submit_once(workspace, NewJob("index", "Build i", "c", {}))[0])
-    lines = logged(workspace, job.id, "Failed")
-    assert {each["job"] for each in lines} == {job.id}
-    assert [each["error"].splitlines()[-1] for each in lines if "error" in each] == ["KeyError: 'corpus'"] * 2
 
 
 def get(url: str) -> tuple[int, str]:

@@ -492,10 +492,6 @@ def read(marked: Iterable[str]) -> str:
     return re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", "\n".join(marked))
 
 
-def toasts(app: AppTest) -> str:
-    return read(toast.value for toast in app.toast)
-
-
 def test_an_interrupted_build_stands_before_the_helpers_and_says_where_it_ended(workspace: Workspace) -> None:
     jobs, corpus_id = workspace.store.jobs, workspace.store.corpora.get("notes").id
     dead = processes.this_process() | {"started": 1.0}
@@ -530,4 +526,6 @@ def test_who_presses_in_the_same_moment_is_told_that_it_runs_already(
     button(second, label).click()
     checked(second.run())
     assert [each.id for each in workspace.store.jobs.all()] == [job.id]
-    assert f"{job.title} is waiting or running already. Nothing was started a second time." in toasts(second)
+    assert f"{job.title} is waiting or running already. Nothing was started a second time." in read(
+        toast.value for toast in second.toast
+    )

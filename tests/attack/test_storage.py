@@ -49,10 +49,6 @@ def home(tmp_path) -> Path:
     return tmp_path / "家"
 
 
-def modes(home: Path) -> dict[str, int]:
-    return {str(path.relative_to(home.parent)): stat.S_IMODE(path.stat().st_mode) for path in (home, *home.rglob("*"))}
-
-
 def test_what_is_kept_is_for_its_owner_alone_and_what_is_taken_away_is_not(tmp_path):
     home, file = tmp_path / "new" / "home", tmp_path / "a.txt"
     home.parent.mkdir()
@@ -64,7 +60,7 @@ def test_what_is_kept_is_for_its_owner_alone_and_what_is_taken_away_is_not(tmp_p
     )
     assert ragviz(home, "questions", "import", "notes", tmp_path / "q.jsonl", "--name", "q").returncode == 0
     assert ragviz(home, "prices", "set", "m", "1", "2").returncode == 0
-    permissions = modes(home)
+    permissions = {path: stat.S_IMODE(path.stat().st_mode) for path in (home, *home.rglob("*"))}
     assert len(permissions) >= 3
     assert all(mode & 0o077 == 0 for mode in permissions.values()), permissions
     assert ragviz(home, "questions", "export", "q", tmp_path / "out.csv").returncode == 0
