@@ -209,7 +209,7 @@ def in_words(shown: Compared) -> None:
     n = wording.counted(comparison.rows[metric].estimates[0].n, "question")
     of = "with a score" if metric in comparison.answers else "with evidence"
     asked = f" All runs asked {comparison.asked}." if comparison.asked else ""
-    counted = f"{title_of(metric)}: means over the {n} {of} in all of them.{asked}"
+    counted = f"{title_of(metric)}: means over the {n} {of} in all runs.{asked}"
     st.markdown(plain(" ".join(filter(None, [preferred, counted]))))
     delta = shown.delta()
     words = [] if metric == comparison.rule.primary else [f"{title_of(metric)} is exploratory."]

@@ -151,7 +151,7 @@ def score_distribution(run: Run, judgement: judgements.Judgement, key: str) -> N
         st.markdown("No answer is scored by this metric.")
     without = judgement.metrics[name].without
     count = f"{len(values)} of {judgement.metrics[name].total} scored{f', {without}' if without else ''}"
-    st.caption(f"{ANSWER_METRICS[name].explanation} {count}. The questions below are in its order, the worst first.")
+    st.caption(f"{ANSWER_METRICS[name].explanation} {count}. A click on the head of its column sorts the questions.")
 
 
 def completeness_against_conciseness(run: Run, pair: tuple[str, str], key: str) -> None:

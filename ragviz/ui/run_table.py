@@ -112,6 +112,7 @@ def column_configs(metrics: Mapping[str, str]) -> dict[str, Any]:
         "k": 45,
         "Made (UTC)": st.column_config.DatetimeColumn(width=130, format="YYYY-MM-DD HH:mm"),
         "By": 100,
+        "Answerer": 110,
         "Tags": st.column_config.ListColumn(width=140),
         "Note": 220,
     }
