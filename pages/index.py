@@ -139,23 +139,20 @@ def preview(documents: Sequence[DocumentInfo], config: IndexConfig) -> None:
 
 
 def estimate(extent: cutting.Extent, embeds: bool) -> None:
-    approximately = "" if extent.exact else "~"
+
+    def rounded(count: int) -> str:  # an extrapolated one to two digits
+        return f"{count:,}" if extent.exact else f"~{float(f'{count:.2g}'):,.0f}"
+
     explained = "At the speed of earlier builds on this machine. Texts embedded before are not embedded again."
     lasts = "–" if extent.seconds is None else wording.duration(extent.seconds)
     with tiles.row():
-        tiles.tile("Chunks", f"{approximately}{rounded(extent.chunks, approximately):,}")
-        tiles.tile("Tokens", f"{approximately}{rounded(extent.tokens, approximately):,}")
+        tiles.tile("Chunks", rounded(extent.chunks))
+        tiles.tile("Tokens", rounded(extent.tokens))
         if embeds:
             note = "no estimate yet on this machine" if extent.seconds is None else ""
             tiles.tile("Embedding", lasts, note, explained=explained)
         disk = "Vectors of 384 dimensions, and text." if embeds else "Text, and its words for BM25."
         tiles.tile("Disk", wording.size_words(extent.size), explained=disk)
-
-
-def rounded(count: int, approximately: str) -> int:
-    """Return an extrapolated count with two significant digits."""
-    digits = len(str(count)) - 2
-    return round(count, -digits) if approximately and digits > 0 else count
 
 
 # The indexes

@@ -25,8 +25,6 @@ from ragviz.text import counts, former_documents
 
 questions_app = console.group("Question sets: generate, import, export, review.")
 STATES = get_args(QuestionStatus)
-NOT_SAID = "none"
-"""What a filter calls the questions of which nobody said type or style."""
 
 
 @questions_app.command("list")
@@ -61,11 +59,11 @@ def questions_show(
     style: Style = "",
     as_json: Json = False,
 ) -> None:
-    """Show the questions of a set, all or those that pass the filters; --type and --style none: nothing is said."""
+    """Show the questions of a set, all or those that pass the filters."""
     store = console.open_workspace().store
     question_set = store.sets.get(set_name)
-    console.one_of("type", question_type, (*question_types.TYPES, NOT_SAID))
-    console.one_of("style", style, (*question_types.STYLES, NOT_SAID))
+    console.one_of("type", question_type, question_types.TYPES)
+    console.one_of("style", style, question_types.STYLES)
     console.one_of("status", status, STATES)
     console.one_of("kind", kind, evaluate.KINDS)
     console.one_of("side", split, (*SIDES, "neither"))
@@ -76,8 +74,8 @@ def questions_show(
         if status in ("", q.status)
         and kind in ("", q.kind)
         and split in ("", q.split or "neither")
-        and question_type in ("", q.type or NOT_SAID)
-        and style in ("", q.style or NOT_SAID)
+        and question_type in ("", q.type)
+        and style in ("", q.style)
         and (not document or former_documents.is_among(document, interchange.documents_of(q, names)))
         and (words in q.text.casefold() or words in q.answer.casefold())
     ]

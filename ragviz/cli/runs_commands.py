@@ -92,20 +92,16 @@ def runs_questions(
     selected = cases.chosen(run_cases, outcome=outcome, cause=cause, kind=kind, document=document, find=find)
 
     def draw() -> None:
-        columns, of_ranking = ("id", "rank", "outcome", "cause", "document", "question", "answer"), (1, 2, 4)
         rows = [
-            (
-                c.question.id,
-                c.rank,
-                c.outcome,
-                c.cause,
-                ", ".join(c.documents),
-                *map(console.line, (c.question.text, c.answer[0])),
-            )
-            for c in selected
+            {"id": case.question.id, "rank": case.rank, "outcome": case.outcome, "cause": case.cause}
+            | {"document": case.documents, "question": console.line(case.question.text)}
+            | {"answer": console.line(case.answer[0])}
+            for case in selected
         ]
-        shown = [at for at in range(len(columns)) if run.knows.ranking or at not in of_ranking]
-        console.table([columns[at] for at in shown], [[row[at] for at in shown] for row in rows])
+        columns = ["id", "rank", "outcome", "cause", "document", "question", "answer"]
+        if not run.knows.ranking:
+            columns = [name for name in columns if name not in ("rank", "outcome", "document")]
+        console.table(columns, console.cells(rows, columns))
         console.say(f"{len(selected)} of {counts.counted(len(run_cases), 'question')}")
 
     names = workspace.store.documents.names(run.corpus_id)

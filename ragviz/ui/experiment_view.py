@@ -50,7 +50,12 @@ def _draw(experiment_id: str, *, active: bool) -> None:
                 if conclusion.leaning:
                     st.caption(f":orange[▲] {plain(conclusion.leaning)}")
             else:
-                _sides(shown, shown.test)
+                sides = ("On validation, where it was chosen", shown.conclusion), ("On test, once", shown.test)
+                with st.container(key="beside-sides"):
+                    for column, (where, said) in zip(st.columns(2, gap="medium"), sides, strict=True):
+                        with column, st.container(border=True):
+                            st.markdown(f"**{where}:** {plain(said.sentence)}")
+                            _notes(said)
             _actions(shown, active=active)
         if presentation.shows(""):
             _pictures(shown)
@@ -62,17 +67,6 @@ def _draw(experiment_id: str, *, active: bool) -> None:
 def _notes(conclusion: Conclusion) -> None:
     if conclusion.notes:
         st.markdown("\n".join(f"- {plain(note)}" for note in conclusion.notes))
-
-
-def _sides(shown: Outcome, test: Conclusion) -> None:
-    with st.container(key="beside-sides"):
-        left, right = st.columns(2, gap="medium")
-        with left, st.container(border=True):
-            st.markdown(f"**On validation, where it was chosen:** {plain(shown.conclusion.sentence)}")
-            _notes(shown.conclusion)
-        with right, st.container(border=True):
-            st.markdown(f"**On test, once:** {plain(test.sentence)}")
-            _notes(test)
 
 
 def _actions(shown: Outcome, *, active: bool) -> None:
