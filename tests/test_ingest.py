@@ -47,10 +47,6 @@ def parse(name: str, data: bytes, **options) -> Document:
     return parsing.parse(name, data, detect=lambda text: "und", **options)
 
 
-def parse_file(path: Path) -> Document:
-    return parse(path.name, path.read_bytes(), password=PASSWORDS.get(path.name))
-
-
 def check(document: Document, data: bytes) -> None:
     """What holds for every document."""
     text = document.text

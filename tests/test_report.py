@@ -198,18 +198,6 @@ def test_the_file_opens_offline_in_light_and_dark_and_prints_light(made, kind, b
     assert "Rank of the evidence" in document.text  # an axis: figures are printed
 
 
-PARTS = ("change", "summary", "questions", "pictures", "slices", "configuration")
-
-
-def test_the_card_comes_first_and_says_what_was_decided_by_which_rule(made):
-    text = made["comparison"].read_text(encoding="utf-8")
-    places = [text.index(f'id="{name}"') for name in PARTS]
-    assert places == sorted(places)
-    card = text[places[0] : places[1]]
-    assert re.search(r'class="decision"><i aria-hidden="true">[▲▼○]</i>(Ship|Do not ship|Undecided)', card)
-    assert "no experiment declared it before" in card
-
-
 def card_of(text):
     return text[text.index('id="change"') : text.index("<h2", text.index('id="change-title"') + 40)]
 

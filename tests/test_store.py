@@ -87,17 +87,6 @@ def test_cuts_follow_the_build_that_is_searched(store):
     assert store.indexes.cuts("b2", ["d1"])["d1"].shape == (1, 3)
 
 
-def test_results_come_back_in_order_with_the_question_as_it_was_asked(store):
-    corpus = store.corpora.add("one")
-    run = store.runs.add("r", corpus.id, RunConfig("i", "s"), "f", {"n": 1})
-    results = [Retrieved(f"q{n}", Ranking(("c1", "c2"), (0.5, 0.25)), (("c1",), ())) for n in (1, 2)]
-    store.rankings.put(run.id, [(1, make_question(2), results[1])])
-    store.rankings.put(run.id, [(0, make_question(1), results[0])])
-    assert store.rankings.all(run.id) == results
-    assert store.rankings.questions(run.id) == [make_question(1), make_question(2)]
-    assert store.rankings.question_ids(run.id) == {"q1", "q2"}
-
-
 def test_a_split_is_kept_with_its_set_whatever_becomes_of_the_questions(store):
     corpus = store.corpora.add("one")
     question_set = store.sets.add(corpus.id, "asked")
