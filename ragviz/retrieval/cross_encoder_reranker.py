@@ -4,15 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ragviz.core.configuration import IndexConfig
 from ragviz.retrieval.reranking import Candidates, Parts, Scorer
 
 VERSION = "1"
-
-
-def check(argument: str, _config: IndexConfig) -> None:
-    """Every index can be reranked: only texts are read. The model is looked for when the run begins."""
-    assert argument
 
 
 def identity(parts: Parts) -> str:

@@ -4,13 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ragviz.core.configuration import IndexConfig
 from ragviz.core.errors import ModelError, UsageError
 from ragviz.retrieval.reranking import Candidates, Parts, Scorer
-
-
-def check(_argument: str, _config: IndexConfig) -> None:
-    """Every index can be reranked: only texts are read."""
 
 
 def identity(parts: Parts) -> str:

@@ -17,22 +17,20 @@ RERANKERS: Mapping[str, RerankerSpec] = {
         "Late interaction: each word of the question finds its nearest word in the chunk. The embedder of the index "
         "computes it on this machine; 'maxsim:NAME' uses another one.",
         "optional",
-        maxsim_reranker.check,
         maxsim_reranker.identity,
         maxsim_reranker.build,
+        check=maxsim_reranker.check,
         embeds=True,
     ),
     "cross-encoder": RerankerSpec(
         "A model on this machine that reads question and chunk together: give its name on the hub, or its folder.",
         "required",
-        cross_encoder_reranker.check,
         cross_encoder_reranker.identity,
         cross_encoder_reranker.build,
     ),
     "model": RerankerSpec(
         "The model of the endpoint reads all of these chunks at once and puts them in order: one call for a question.",
         "optional",
-        model_reranker.check,
         model_reranker.identity,
         model_reranker.build,
         asks=True,
@@ -89,5 +87,5 @@ def model_of(name: RerankerName) -> str:
 
 def check_offered(config: IndexConfig, name: RerankerName) -> None:
     """Raise UsageError for a reranker that does not exist, or that this index cannot serve; loads no model."""
-    if (spec := spec_of(name)) is not None:
+    if (spec := spec_of(name)) is not None and spec.check is not None:
         spec.check(parsed(name)[1], config)

@@ -94,17 +94,17 @@ class Parts:
 class RerankerSpec:
     """One reranker that can be chosen: `explanation` for people, whether it `takes` a name after a colon.
 
-    `check` gets the argument and the configuration of an index, and raises UsageError where it cannot work, without
-    loading a model; `identity` names what its scores depend on; `build` loads what it needs. `embeds` says that it
-    computes vectors of every chunk that it reads, `asks` that it calls the model endpoint; `depth` is how many chunks
-    of a ranking it reads by default.
+    `identity` names what its scores depend on; `build` loads what it needs. `check` is of one that not every index can
+    serve: it gets the argument and the configuration of an index, and raises UsageError, without loading a model.
+    `embeds` says that it computes vectors of every chunk that it reads, `asks` that it calls the model endpoint;
+    `depth` is how many chunks of a ranking it reads by default.
     """
 
     explanation: str
     takes: Literal["optional", "required"]
-    check: Callable[[str, IndexConfig], None]
     identity: Callable[[Parts], str]
     build: Callable[[Parts], Scorer]
+    check: Callable[[str, IndexConfig], None] | None = None
     embeds: bool = False
     asks: bool = False
     depth: int = 50
