@@ -1,4 +1,4 @@
-"""Plans of question sets: quotas worked by hand, and what holds of every plan; questions by a model, the claim first."""
+"""Plans of question sets: quotas worked by hand, what holds of every plan; questions by a model, the claim first."""
 
 import math
 from collections import Counter
