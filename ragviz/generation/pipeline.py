@@ -253,9 +253,7 @@ def _drawn(
         record.wanted = sum(counts.values())
         record.cells = plan.plan(documents.outlines, counts, plan.styles_of(styles, record.wanted, put), seed=seed)
         return _Drawn(documents, record, passages, work, client)
-    plan.kinds_of(limit, kinds, dict.fromkeys(able, 1.0), able)  # checks them
-    numbers = [int(count) for count in kinds.values() if count is not None]
-    record.wanted = limit or (sum(numbers) if kinds and len(numbers) == len(kinds) else plan.LIMIT)
+    record.wanted = sum(plan.kinds_of(limit, kinds, dict.fromkeys(able, 1.0), able).values())
     most = {name: record.wanted if (count := kinds.get(name)) is None else int(count) for name in (kinds or able)}
     progress(0, None, "", "Loading language models")
     languages = {document.language for document in documents.by_id.values()}
@@ -347,20 +345,15 @@ def foresee_questions(
 
 def _expected_tasks(drawn: _Drawn, questions: Mapping[str, Question], missing: int) -> list[model_questions.Task]:
     """Return tasks as large as those that the missing questions will take; neighbouring chunks stand in for related."""
-    lacking = [
-        cell
-        for cell, count in zip(drawn.record.cells, drawn.record.counts(questions), strict=True)
-        for _ in range(cell.planned - count)
-    ]
+    counts = zip(drawn.record.cells, drawn.record.counts(questions), strict=True)
+    lacking = [cell for cell, count in counts for _ in range(cell.planned - count)]
     sources = Sources(drawn.documents, drawn.passages, drawn.record.seed)
-    chunks = [chunk for document_id in drawn.documents.by_id for chunk in drawn.documents.chunks(document_id)]
-    first = {chunk.document_id: number for number, chunk in reversed(list(enumerate(chunks)))}
     tasks = []
     for number in range(math.ceil(missing / SHARE_KEPT)):
         cell = lacking[number % missing]
         many = drawn.passages if cell.type == "bridge" else max(1, TYPES[cell.type].fewest)
-        at = first[cell.document_id] + number % len(drawn.documents.chunks(cell.document_id))
-        passages = tuple(chunks[(at + n) % len(chunks)] for n in range(many))
+        chunks = drawn.documents.chunks(cell.document_id)
+        passages = tuple(chunks[(number + n) % len(chunks)] for n in range(many))
         tasks.append(sources.task(passages, cell.type, cell.style))
     return tasks
 
