@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import cast
@@ -95,7 +95,19 @@ def compare_runs(
         minimum_effect=minimum_effect,
     )
     chosen = [f"{each.name}: {words}" for each in runs if (words := measurements.chosen_words(each))]
-    return replace(comparison, notes=(*comparison.notes, *chosen))
+    return replace(comparison, notes=(*comparison.notes, *chosen, *_experiment_notes(workspace, runs)))
+
+
+def _experiment_notes(workspace: Workspace, runs: Sequence[Run]) -> Iterator[str]:
+    """Note which of the runs are some of the cells of an experiment: its own verdict corrects for all of them."""
+    ids = {run.id for run in runs}
+    for experiment in workspace.store.experiments.all(runs[0].corpus_id):
+        cells = {cell.run_id for cell in experiment.finished}
+        if 1 < len(cells & ids) < len(cells):
+            yield (
+                f"{len(cells & ids)} of these runs are cells of the experiment '{experiment.name}', which tries "
+                f"{len(cells)}: its own verdict is corrected for all of them, this one is not."
+            )
 
 
 def _side(current: Run, sources: Sources, optional: Sequence[str]) -> RunSide:
