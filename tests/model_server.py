@@ -271,11 +271,7 @@ def _key_questions(prompt: str) -> dict[str, Any]:
     sentences = [s.strip() for passage in passages(prompt) for s in re.findall(_SENTENCE, passage) if s.strip()]
     ends = [max(len(s) * 2 // 3 if _is_chinese(s) and " " not in s else 0, s.rfind(" ", 0, -1) + 1) for s in sentences]
     pairs = [(s[:at].strip() or "It", s[at:]) for s, at in zip(sentences, ends, strict=True)][:12]
-    forms = [
-        ("补全“{} …”的是哪些词？" if _is_chinese(start + key) else "Which words complete “{} …”?")
-        for start, key in pairs
-    ]
-    rows = [{"key": key, "question": form.format(start)} for form, (start, key) in zip(forms, pairs, strict=True)]
+    rows = [{"key": key, "question": _completion_of(start, start + key)} for start, key in pairs]
     return {"key_questions": rows}
 
 
@@ -406,8 +402,8 @@ off their words. A question that needs nothing is known without documents. Tests
 _FUNCTION_WORDS = set(re.findall("[a-z]+", "which what when where whose does that with from have this will many there"))
 
 
-def _completion_of(before: str) -> str:
-    return f"补全“{before} …”的是哪些词？" if _is_chinese(before) else f"Which words complete “{before} …”?"
+def _completion_of(before: str, sentence: str) -> str:
+    return f"补全“{before} …”的是哪些词？" if _is_chinese(sentence) else f"Which words complete “{before} …”?"
 
 
 def _facts_of(passage: str) -> list[tuple[str, str, str]]:
@@ -430,7 +426,7 @@ def _claimed(prompt: str) -> dict[str, Any]:
         {"passage": number, "quote": whole, "statement": f"{whole}."}
         for number, (_, _, whole) in enumerate(facts, start=1)  # type: ignore[misc]
     ]
-    question = " ".join(_completion_of(fact[0]) for fact in facts if fact)
+    question = " ".join(_completion_of(fact[0], fact[0]) for fact in facts if fact)
     answer = "; ".join(fact[1] for fact in facts if fact)
     return {"claims": claims, "question": question, "answer": answer}
 

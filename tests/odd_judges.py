@@ -2,20 +2,9 @@
 
 import json
 import re
-from collections.abc import Callable
 from typing import Any
 
 from tests import model_server
-
-Judge = Callable[[str, dict[str, Any], str], Any]
-"""(field, its schema, the prompt) → the value of that field."""
-
-
-def always_yes(name: str, schema: dict[str, Any], prompt: str) -> Any:
-    """Every flag true, every verdict good, every text "yes"."""
-    if "enum" in schema:
-        return schema["enum"][0]
-    return {"boolean": True, "integer": 1, "number": 1.0, "string": "yes"}.get(schema.get("type", ""))
 
 
 def agreeable(good: dict[str, Any]) -> dict[str, Any]:
@@ -32,26 +21,28 @@ def agreeable(good: dict[str, Any]) -> dict[str, Any]:
 
 
 def letters(name: str, schema: dict[str, Any], prompt: str) -> Any:
-    """Single letters or ideographs of the text for every text; else as the one that always says yes."""
+    """The value of a field: single letters or ideographs for a text, every flag true, every verdict good."""
     if schema.get("type") == "string" and "enum" not in schema:
         characters = re.findall(r"\w", prompt.split("\n", 1)[1])
         return characters[len(name) % len(characters)]
-    return always_yes(name, schema, prompt)
+    if "enum" in schema:
+        return schema["enum"][0]
+    return {"boolean": True, "integer": 1, "number": 1.0}.get(schema.get("type", ""))
 
 
-def built(schema: dict[str, Any], root: dict[str, Any], prompt: str, judge: Judge, name: str = "") -> Any:
-    """A reply that fits `schema`, its values chosen by `judge`; lists have twelve entries."""
+def built(schema: dict[str, Any], root: dict[str, Any], prompt: str, name: str = "") -> Any:
+    """A reply that fits `schema`, of letters; lists have twelve entries."""
     if "$ref" in schema:
         schema = root["$defs"][schema["$ref"].rsplit("/", 1)[1]]
     if schema.get("type") == "object":
-        return {n: built(part, root, prompt, judge, n) for n, part in schema["properties"].items()}
+        return {n: built(part, root, prompt, n) for n, part in schema["properties"].items()}
     if schema.get("type") == "array":
-        rows = [built(schema["items"], root, prompt, judge, name) for _ in range(12)]
+        rows = [built(schema["items"], root, prompt, name) for _ in range(12)]
         for number, row in enumerate(rows, start=1):
             if isinstance(row, dict):
                 row |= {key: number for key in ("claim", "passage", "number") if key in row}
         return rows
-    return judge(name, schema, prompt)
+    return letters(name, schema, prompt)
 
 
 def empty(schema: dict[str, Any], root: dict[str, Any]) -> Any:
@@ -67,7 +58,7 @@ JUDGE_FIELDS = {"claims", "passages", "answer_claims", "key_questions", "answers
 
 
 def install(monkeypatch: Any, kind: str) -> None:
-    """Have the loopback server judge as `kind` does from now on: "yes", "agreeable", "empty", "letters" or "good"."""
+    """Have the loopback server judge as `kind` does from now on: "agreeable", "empty", "letters" or "good"."""
     real = getattr(model_server.complete, "real", model_server.complete)
 
     def complete(body: dict[str, Any]) -> str:
@@ -79,8 +70,7 @@ def install(monkeypatch: Any, kind: str) -> None:
             return json.dumps(agreeable(json.loads(real(body))), ensure_ascii=False)
         if kind == "empty":
             return json.dumps(empty(schema, schema))
-        judge = always_yes if kind == "yes" else letters
-        return json.dumps(built(schema, schema, prompt, judge), ensure_ascii=False)
+        return json.dumps(built(schema, schema, prompt), ensure_ascii=False)
 
     complete.real = real  # type: ignore[attr-defined]
     monkeypatch.setattr(model_server, "complete", complete)

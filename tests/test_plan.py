@@ -14,6 +14,7 @@ from ragviz.generation.model_questions import ClaimReply, QuestionReply, Swap, T
 from ragviz.generation.plan import MIX, Cell, Outline, apportioned, kinds_of, plan, spread, styles_of
 from ragviz.models.chat import ModelClient
 from ragviz.questions.question_types import TYPES
+from tests.test_verification import PASSAGES
 
 
 def of(cells: list[Cell], what: str) -> Counter:
@@ -93,11 +94,6 @@ def test_what_is_apportioned_sums_up_and_is_near_its_share(weights, total):
     assert apportioned(dict(reversed(weights.items())), total) == counts
 
 
-PASSAGES = [
-    "The guild of weavers was founded in 1412. Its hall stands in the lower town.",
-    "The hall in the lower town burned down in 1666. It was built again of stone.",
-    "Stone for the new hall came from the quarry of Ardel. The quarry closed in 1701.",
-]
 TEXT = "\n\n".join(PASSAGES)
 CHINESE = ["织工行会成立于1412年，会馆位于下城区。", "下城区的会馆在1666年被烧毁，后来用石头重建。"]
 

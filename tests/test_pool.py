@@ -1,7 +1,7 @@
 """Verdicts on chunks are asked once for all runs: what is asked, over real HTTP, and what sets of chunks tell."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -113,11 +113,6 @@ def test_what_changed_is_asked_anew(change: dict[str, Any]):
         assert len(asked(server)) == 2
 
 
-def replies_with(judge: Callable[[str], dict[str, Any]]) -> list[tuple[set[str], Callable[[str], dict[str, Any]]]]:
-    """What the server replies, with another judge of passages."""
-    return [(fields, judge if fields == {"claims", "passages"} else make) for fields, make in model_server.REPLIES]
-
-
 def together(prompt: str) -> dict[str, Any]:
     """Say that every claim follows from the pump and its price together, and from nothing alone."""
     data = model_server._texts(prompt)
@@ -132,7 +127,8 @@ def together(prompt: str) -> dict[str, Any]:
 
 
 def test_a_claim_that_no_chunk_supports_is_asked_once_of_the_whole_set(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(model_server, "REPLIES", replies_with(together))
+    replies = [(of, together if of == {"claims", "passages"} else make) for of, make in model_server.REPLIES]
+    monkeypatch.setattr(model_server, "REPLIES", replies)
     shared, whole = pool.Memory(), [TEXTS[each] for each in "acd"]
     with ModelServer() as server:
         assert judged(server, "acd", shared).scores["q"]["context_recall"].value == 0

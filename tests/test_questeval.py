@@ -90,12 +90,8 @@ def test_banks_in_the_layout_of_the_public_ones(file, items, uneven_items, unans
         assert [item.answer or UNANSWERABLE for item in bank.items] == raw[name]["answers"]
 
 
-def reply_of(*entries):
-    return AnswersReply(answers=[ReadAnswer(number=n, answerable=able, answer=answer) for n, able, answer in entries])
-
-
 def test_answers_are_read_by_number():
-    reply = reply_of(
+    entries = (
         (3, True, "third"),
         (1, True, " the \n first "),
         (2, False, "made up"),
@@ -106,7 +102,8 @@ def test_answers_are_read_by_number():
         (9, True, "never asked"),
         (0, True, "no number"),
     )
-    answers, missed = read_answers(reply, 8)
+    read = [ReadAnswer(number=n, answerable=able, answer=answer) for n, able, answer in entries]
+    answers, missed = read_answers(AnswersReply(answers=read), 8)
     assert answers == {0: "the first", 1: None, 2: "third", 5: None, 6: None}
     assert missed == [3, 4, 7]
 

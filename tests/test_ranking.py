@@ -90,12 +90,6 @@ def test_unanswerable_questions_are_counted_apart():
     assert rank_metrics.ranks(table).tolist() == [1, 0]
 
 
-def test_short_and_empty_rankings_still_divide_by_k():
-    table = measure([retrieved("a", "x", "x"), retrieved("b", "", "x")], 4)
-    assert rank_metrics.precision(table).tolist() == [[1, 1 / 2, 1 / 3, 1 / 4], [0, 0, 0, 0]]
-    assert rank_metrics.recall(table)[:, 3].tolist() == [1, 0]
-
-
 def test_no_questions_give_empty_arrays_and_no_warnings():
     with warnings.catch_warnings():
         warnings.simplefilter("error")

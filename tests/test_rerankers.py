@@ -241,7 +241,8 @@ def test_a_model_reranks_by_one_call_for_each_question(asking, server):
         if len(first.ranking.ids) > 1:
             texts = search.texts_of(asking, run.corpus_id)(first.ranking.ids)
             request = listwise.request(question, texts)
-            reply = json.loads(complete({"messages": request.messages, **schema_of(request)}))["ranking"]
+            schema = {"json_schema": {"schema": request.reply.model_json_schema()}}
+            reply = json.loads(complete({"messages": request.messages, "response_format": schema}))["ranking"]
             assert second.ranking.ids == tuple(first.ranking.ids[number - 1] for number in reply)
             assert second.ranking.scores == tuple(map(float, range(len(reply), 0, -1)))
     assert asking.store.payments.of(run.id).calls == made
@@ -249,8 +250,3 @@ def test_a_model_reranks_by_one_call_for_each_question(asking, server):
     assert (again.total, again.cached) == (asked, asked)
     assert running.run(asking, "s", chosen).status == "done"
     assert len(server.chats) == made
-
-
-def schema_of(request) -> dict:
-    schema = {"name": "RankingReply", "schema": request.reply.model_json_schema()}
-    return {"response_format": {"type": "json_schema", "json_schema": schema}}

@@ -1,28 +1,16 @@
-"""Retrievers: fusion against numbers worked by hand, and all three over a real local index."""
+"""Retrievers: fusion against numbers worked by hand, and what a reranker makes of a ranking."""
 
 import math
 from collections.abc import Sequence
-from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragviz.backends.protocol import Index
-from ragviz.core.configuration import IndexConfig
-from ragviz.core.document import Chunk
 from ragviz.core.errors import ModelError
 from ragviz.core.ranking import Ranking
-from ragviz.core.settings import Settings
 from ragviz.retrieval.reranking import Candidates, reranked
-from ragviz.retrieval.retrievers import RETRIEVERS, Retriever, fuse, hybrid
-from ragviz.workspace import Workspace
-
-TEXTS = {"cats": "cats purr at night", "dogs": "dogs bark at cats", "fish": "fish swim silently"}
-VECTORS = {"cats": (1.0, 0.0), "dogs": (0.8, 0.6), "fish": (0.0, 1.0)}
+from ragviz.retrieval.retrievers import Retriever, fuse, hybrid
 
 
 def fixed(*rankings: Ranking) -> Retriever:
@@ -32,26 +20,6 @@ def fixed(*rankings: Ranking) -> Retriever:
 
 def ranked(*ids: str) -> Ranking:
     return Ranking(ids, tuple(float(-place) for place in range(len(ids))))
-
-
-def embedder(vectors: dict[str, Sequence[float]]) -> Any:
-    """Questions by name to their vectors; refuses to embed them as passages."""
-
-    def embed(texts: Sequence[str], kind: str) -> np.ndarray:
-        assert kind == "query"
-        return np.array([vectors[text] for text in texts], np.float32).reshape(-1, 2)
-
-    return SimpleNamespace(embed=embed)
-
-
-@pytest.fixture
-def index(tmp_path: Path) -> Index:
-    index = Workspace(Settings(_env_file=None, home=tmp_path)).open_index("pets", IndexConfig())
-    writer = index.rebuild(2)
-    chunks = [Chunk(key, "d", 0, len(text), text, 4) for key, text in TEXTS.items()]
-    writer.add(chunks, np.array(list(VECTORS.values()), np.float32))
-    writer.publish(3)
-    return index
 
 
 def test_fusion_by_hand():
@@ -87,13 +55,6 @@ def test_hybrid_fuses_deeper_rankings_than_requested():
     deep = search(["?"], 100)[0]
     assert all(search(["?"], depth)[0].ids == deep.ids[:depth] for depth in (1, 5, 50, 99))
     assert len(search(["?"], 150)[0].ids) == 150
-
-
-@pytest.mark.parametrize(("name", "found"), [("knn", "fish"), ("bm25", "fish"), ("hybrid", "fish")])
-def test_a_retriever_ranks_by_what_it_declares(index: Index, name: Any, found: str):
-    spec = RETRIEVERS[name]
-    given = embedder({found: VECTORS[found]}) if spec.compares_vectors else None
-    assert spec.build(index, given, 60)([found], 3)[0].ids[0] == found
 
 
 def letters(candidates: Sequence[Candidates]) -> list[list[float]]:

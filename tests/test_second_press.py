@@ -2,11 +2,11 @@
 
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from ragviz.core.job import Job
 from ragviz.jobs.queue import ACTIVE
@@ -59,58 +59,40 @@ def ended_jobs(server: Server, before: int) -> list[Job]:
     raise AssertionError(f"no job came to its end: {started}")
 
 
-def press_at(pages: Sequence[Page], label: str, delays: Sequence[float]) -> None:
-    """Click the button of every page at the same moment, and again after these delays, in milliseconds."""
-    moment = time.time() * 1000 + 1500
-    for shown in pages:
-        shown.evaluate(
-            """([label, moments]) => {
-                const named = () => [...document.querySelectorAll("[data-testid=stMain] button")]
-                    .find((button) => button.innerText.trim() === label);
-                for (const moment of moments) setTimeout(() => named()?.click(), moment - Date.now());
-            }""",
-            [label, [moment + delay for delay in delays]],
-        )
+PRESS_AT = """(moment) => {
+    const build = () => [...document.querySelectorAll("[data-testid=stMain] button")]
+        .find((button) => button.innerText.trim() === "Build index");
+    setTimeout(() => build()?.click(), moment - Date.now());
+}"""
 
 
-BUTTONS = {
-    "index": ("Build index", {"tab": "New index", "embedder": "none"}),
-    "run": ("Run", {"index": "words", "set": "asked"}),
-}
-"""Kind of job, which is the page's name too → the button that starts it, and the address."""
-
-
-def shown_page(server: Server, page: Page, kind: str, size: str) -> str:  # noqa: F811
-    """Open the page with choices that no test has used; return the label of its button."""
-    label, params = BUTTONS[kind]
-    page.goto(server.address(kind, corpus="notes", **params, **{"k" if kind == "run" else "chunk_size": size}))
+def to_build(server: Server, page: Page, size: str) -> Locator:  # noqa: F811
+    """Open the form of a new index with a size that no test has used; return the button that builds it."""
+    page.goto(server.address("index", corpus="notes", tab="New index", embedder="none", chunk_size=size))
     drawn(page)
-    expect(page.get_by_role("button", name=label, exact=True)).to_be_enabled()
-    return label
+    build = page.get_by_role("button", name="Build index", exact=True)
+    expect(build).to_be_enabled()
+    return build
 
 
 def test_a_double_click_starts_one_job(server: Server, page: Page) -> None:  # noqa: F811
     before = len(open_store(server.env["RAGVIZ_DATABASE_URL"]).jobs.all())
-    label = shown_page(server, page, "index", "41")
-    page.get_by_role("button", name=label, exact=True).dblclick()
+    to_build(server, page, "41").dblclick()
     [job] = ended_jobs(server, before)
     assert (job.kind, job.status) == ("index", "done"), job.error
     drawn(page)
 
 
-@pytest.mark.parametrize("kind", BUTTONS)
-def test_two_who_press_at_once_start_one_job(
-    server: Server,
-    browser: Browser,  # noqa: F811
-    page: Page,  # noqa: F811
-    kind: str,
-) -> None:
+def test_two_who_press_at_once_start_one_job(server: Server, browser: Browser, page: Page) -> None:  # noqa: F811
     before = len(open_store(server.env["RAGVIZ_DATABASE_URL"]).jobs.all())
     another = visitors(browser).new_page()
-    [label] = {shown_page(server, shown, kind, "43") for shown in (page, another)}
-    press_at([page, another], label, [0])
+    for shown in (page, another):
+        to_build(server, shown, "43")
+    moment = time.time() * 1000 + 1500
+    for shown in (page, another):
+        shown.evaluate(PRESS_AT, moment)
     [job] = ended_jobs(server, before)
-    assert (job.kind, job.status) == (kind, "done"), job.error
+    assert (job.kind, job.status) == ("index", "done"), job.error
     for shown in (page, another):
         drawn(shown)
     another.close()
@@ -131,26 +113,19 @@ def test_questions_are_decided_on_by_keys(server: Server, page: Page) -> None:  
     assert statuses == ["accepted", "rejected", *["proposed"] * (len(asked) - 2)]
 
 
-def reference_only(page: Page, server: Server, name: str) -> None:  # noqa: F811
-    """Open the tab Import, with a file of one question without evidence chosen."""
-    page.goto(server.address("questions", corpus="notes", set="asked", tab="Import"))
-    drawn(page)
-    field = page.get_by_label("Set name")
-    if name:
-        field.fill(name)
-    row = {"question": "How fast is pump 9?", "answer": "Pump 9 moves 90 litres"}
-    file = {"name": "row.jsonl", "mimeType": "application/json", "buffer": json.dumps(row).encode()}
-    page.locator("input[type=file]").first.set_input_files([file])
-    expect(page.get_by_text("row.jsonl")).to_be_visible()
-    drawn(page)
-
-
 def test_a_late_poll_does_not_open_the_tab_that_was_left(server: Server, page: Page) -> None:  # noqa: F811
     """A poll is sent when the browser has the new address, and not yet the tab that belongs to it."""
     store = open_store(server.env["RAGVIZ_DATABASE_URL"])
     going = going_elsewhere(store, "notes")
     line = Line(page)
-    reference_only(page, server, "late")
+    page.goto(server.address("questions", corpus="notes", set="asked", tab="Import"))
+    drawn(page)
+    page.get_by_label("Set name").fill("late")
+    row = {"question": "How fast is pump 9?", "answer": "Pump 9 moves 90 litres"}  # without evidence
+    file = {"name": "row.jsonl", "mimeType": "application/json", "buffer": json.dumps(row).encode()}
+    page.locator("input[type=file]").first.set_input_files([file])
+    expect(page.get_by_text("row.jsonl")).to_be_visible()
+    drawn(page)
     page.get_by_role("button", name="Import", exact=True).click()
     find = page.get_by_role("button", name="Find their evidence in the documents")
     expect(find).to_be_visible()

@@ -2,19 +2,15 @@
 
 import pytest
 
-from ragviz.core.document import Document
 from ragviz.generation.sections import section_at, sections, title_of
 from ragviz.generation.structure import structure
+from tests.builders import document
 
 MARKDOWN = "text/markdown"
 
 
-def document(text: str, media_type: str = MARKDOWN, name: str = "notes.md") -> Document:
-    return Document("d", name, text, (), "en", media_type, "", 0)
-
-
 def paths(text: str, media_type: str = MARKDOWN) -> list[str]:
-    found = sections(document(text, media_type))
+    found = sections(document("notes", text, media_type=media_type))
     assert "".join(text[each.start : each.end] for each in found) == text  # they adjoin and leave nothing out
     assert all(each.start < each.end for each in found)
     return [each.path for each in found]
@@ -66,7 +62,7 @@ def test_paths(media_type, text, expected):
 
 def test_a_section_holds_its_heading_and_its_place_is_found():
     text = "Intro.\n\n# Leave\n\nFive days.\n\n## Unpaid\n\nAsk.\n"
-    found = sections(document(text))
+    found = sections(document("notes.md", text, media_type=MARKDOWN))
     assert text[found[1].start : found[1].end] == "# Leave\n\nFive days.\n\n"
     assert section_at(found, text.index("Five")).path == "Leave"
     assert section_at(found, text.index("Ask")).title == "Unpaid"
@@ -86,7 +82,7 @@ def test_a_section_holds_its_heading_and_its_place_is_found():
     ],
 )
 def test_title(text, title):
-    assert title_of(document(text)) == title
+    assert title_of(document("notes.md", text, media_type=MARKDOWN)) == title
 
 
 @pytest.mark.parametrize(
@@ -102,12 +98,13 @@ def test_title(text, title):
     ],
 )
 def test_what_is_a_list(text, lists):
-    assert [[item.text for item in each.items] for each in structure(document(text)).lists] == lists
+    found = structure(document("notes.md", text, media_type=MARKDOWN))
+    assert [[item.text for item in each.items] for each in found.lists] == lists
 
 
 def test_a_csv_file_is_one_table():
     text = 'Stop;Zone;First bus\nHarbour;A;05:12\n"Town; Hall";"B\nC";05:19\nshort;D\n\nPark;E;06:00\n'
-    found = structure(document(text, "text/csv"))
+    found = structure(document("stops.csv", text, media_type="text/csv"))
     (table,) = found.tables
     assert table.header == ("Stop", "Zone", "First bus")
     assert [row.cells for row in table.rows] == [

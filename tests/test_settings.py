@@ -16,7 +16,6 @@ from ragviz.core.settings import TYPED, Settings, settings
 from ragviz.store.store import open_store
 from tests.conftest import ROOT
 
-POSTGRESQL = os.environ.get("RAGVIZ_TEST_POSTGRESQL_URL")
 DOCUMENTED = {
     "RAGVIZ_HOME": ("home", "/data", Path("/data")),
     "RAGVIZ_DATABASE_URL": ("database_url", "sqlite:///a.db", "sqlite:///a.db"),

@@ -55,16 +55,13 @@ def named_by_a_run(store, corpus, document):
     return run
 
 
-def about(document):
-    return Question("q", "What?", "", ((Span(document.id, 0, 3, document.text[:3]),),), "hand")
-
-
 def test_a_replaced_text_stays_as_long_as_a_run_names_it(store):
     corpus = store.corpora.add("one")
     old, new = document("a.txt", "old"), document("a.txt", "new")
     store.documents.add(corpus.id, old)
     runs = [named_by_a_run(store, corpus, old), store.runs.add("other", corpus.id, RunConfig("i", "s"), "f", {})]
-    store.rankings.replace(runs[1].id, [(0, about(old), Retrieved("q", Ranking((), ()), ()))])
+    about = Question("q", "What?", "", ((Span(old.id, 0, 3, "old"),),), "hand")
+    store.rankings.replace(runs[1].id, [(0, about, Retrieved("q", Ranking((), ()), ()))])
     store.documents.add(corpus.id, new)
     store.evidence.settle(corpus.id)
     for run in runs:

@@ -358,18 +358,12 @@ def test_a_wrong_answer_that_was_verified_before_is_found(workspace: Workspace, 
     assert (after["q00"].status, after["q01"].status) == ("rejected", "accepted")
     assert after["q00"].reason.startswith("another answer follows from its evidence")
     assert after["q01"].reason.startswith(f"{verification.FAULT}another answer follows from its evidence")
-    right = replace(after["q01"], answer=stored_answer(workspace), verified_by="")
+    right = replace(after["q01"], answer=SENTENCES[1].partition(" was ")[2].rstrip("."), verified_by="")
     put(workspace, right)
     result = verifying.verify_questions(workspace, "q", "pumps")
     assert (result.verified, result.faulty, result.accepted) == (1, 0, 0)
     assert (now(workspace)["q01"].reason, now(workspace)["q01"].status) == ("", "accepted")
     assert now(workspace)["q00"].status == "rejected", "what is not asked is not verified"
-
-
-def stored_answer(opened: Workspace) -> str:
-    """What the passage of the second question says."""
-    [[span]] = now(opened)["q01"].evidence
-    return span.text.partition(" was ")[2].rstrip(".")
 
 
 # What a question rests on: its evidence and what that is about, not the rest of its chunk
@@ -379,10 +373,10 @@ ASKED, SAYS = "What maximum pressure does the Heron pump have?", "The Heron pump
 WRONG = "The Kestrel pump was designed by Orla Brandt."
 
 
-def indexed(opened: Workspace, texts: Mapping[str, str], size: int = 200) -> dict[str, Document]:
+def indexed(opened: Workspace, texts: Mapping[str, str]) -> dict[str, Document]:
     """Index documents by name as corpus and index "town", so that each of these short ones is one chunk."""
     corpus = added(opened, "town", texts)
-    indexing.build_index(opened, corpus, "town", IndexConfig(chunk_size=size, embedder=""))
+    indexing.build_index(opened, corpus, "town", IndexConfig(chunk_size=200, embedder=""))
     return {name: stored(opened, corpus, name) for name in texts}
 
 
@@ -400,12 +394,6 @@ def checked(opened: Workspace, *asked: Question) -> list[Question]:
     return list(verification.verify(asked, contexts, opened.model))
 
 
-def sent_texts(server: ModelServer) -> list[dict]:
-    """The texts that the model got, call by call; the index was embedded before."""
-    server.bodies[:] = [body for body in server.bodies if "messages" in body]
-    return sent(server)
-
-
 def test_the_wrong_sentence_of_the_right_chunk_is_no_evidence(workspace, server, knows):
     document = indexed(workspace, {"pumps.md": PUMPS})["pumps.md"]
     knows(ASKED, ["9 bar"], "9 bar")
@@ -414,7 +402,8 @@ def test_the_wrong_sentence_of_the_right_chunk_is_no_evidence(workspace, server,
     told, rejected = checked(workspace, right, wrong)
     assert (told.verified_by, rejected.status) == ("loopback", "rejected")
     assert rejected.reason.startswith("not answerable from its evidence")
-    assert {"1": f"Pumps\n\n{WRONG}"} in [texts.get("passages") for texts in sent_texts(server)]
+    server.bodies[:] = server.chats  # the index was embedded before
+    assert {"1": f"Pumps\n\n{WRONG}"} in [texts.get("passages") for texts in sent(server)]
 
 
 def test_what_a_sentence_refers_to_is_read_unless_it_is_other_evidence(workspace):

@@ -16,11 +16,6 @@ from ragviz.stats.clusters import numbered
 from ragviz.workspace import Workspace
 from tests.builders import sample_with_models
 
-
-def read_off(results: list[Retrieved], depth: int, sizes: dict[str, int] | None = None) -> what_if.Reading:
-    return what_if.reading(rank_metrics.read(results, depth), sizes)
-
-
 RESULTS = [
     Retrieved("a", Ranking(("x", "g", "y", "z"), (0.9, 0.8, 0.5, 0.1)), (("g",),)),
     Retrieved("b", Ranking(("h", "x", "i"), (0.7, 0.6, 0.6)), (("h",), ("i", "j"))),
@@ -30,7 +25,7 @@ SIZES = {"x": 10, "g": 20, "y": 30, "z": 40, "h": 50, "i": 60}
 
 
 def test_what_is_kept_and_measured_by_hand():
-    read = read_off(RESULTS, 4, SIZES)
+    read = what_if.reading(rank_metrics.read(RESULTS, 4), SIZES)
     assert what_if.kept(read, Choices(3)).tolist() == [3, 3, 0]
     assert what_if.kept(read, Choices(3, 0.6)).tolist() == [2, 3, 0]
     assert what_if.kept(read, Choices(3, None, 59)).tolist() == [2, 1, 0]  # 10 + 20 fit, + 30 does not; 50, + 10 not

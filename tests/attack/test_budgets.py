@@ -31,9 +31,9 @@ from ragviz.runs import running
 from ragviz.core.configuration import RunConfig
 from ragviz.workspace import open_workspace
 import sys
-names = ("faithfulness", "completeness", "questeval_recall", *sys.argv[3:])
-config = RunConfig("i", "q", sys.argv[2], answerer="model", metrics=names)
-running.run(open_workspace(), "r", config, budget=float(sys.argv[1]))
+_, name, budget, retriever, *metrics = sys.argv
+config = RunConfig("i", "q", retriever, answerer="model", metrics=("faithfulness", "completeness", *metrics))
+running.run(open_workspace(), name, config, budget=float(budget) if budget else None)
 """
 
 
@@ -79,17 +79,20 @@ def pumps(database_url: str, tmp_path: Path) -> Iterator[tuple[Killing, Workspac
         yield server, workspace
 
 
-def ended(server: Killing, code: str, *arguments: str, kill: int | None, **more: str) -> tuple[int, str]:
-    """Run code in a process that is killed at its `kill`-th call; return its exit code and its last errors."""
+def ended(server: Killing, *arguments: str, kill: int | None, **more: str) -> tuple[int, str]:
+    """Make a run in a process that is killed at its `kill`-th call; return its exit code and its last errors."""
     server.call_count, server.fatal = 0, kill
-    command = [sys.executable, "-c", code, *arguments]
+    command = [sys.executable, "-c", RUN, *arguments]
     server.process = subprocess.Popen(command, env=os.environ | more, stderr=subprocess.PIPE)
     _, errors = server.process.communicate(timeout=120)
     return server.process.returncode, errors.decode()[-400:]
 
 
-RUNS = {"embeddings too": ("knn", "answer_relevancy", "embedding_faithfulness"), "chat alone": ("bm25",)}
-"""Runs by the models they call: their retriever, and metrics beside the judged ones."""
+RUNS = {
+    "embeddings too": ("knn", "questeval_recall", "answer_relevancy", "embedding_faithfulness"),
+    "chat alone": ("bm25", "questeval_recall"),
+}
+"""Runs by the models they call: their retriever, and metrics beside those of claims."""
 
 
 @pytest.mark.parametrize("seed", seeds(1, 24))
@@ -98,7 +101,7 @@ def test_a_budget_survives_kills(seed, pumps):
     budget, store = draw.choice([0.6, 0.9, 1.2]), workspace.store
     records, ends = [], []
     for kill in (*draw.sample(range(2, 12), 3), None):
-        ends.append(ended(server, RUN, str(budget), *RUNS[kind], kill=kill))
+        ends.append(ended(server, "r", str(budget), *RUNS[kind], kill=kill))
         run = store.runs.find("r")
         told = store.payments.of(run.id) if run else None
         calls, paid = (told.calls, told.dollars) if told else (0, 0.0)
@@ -113,14 +116,7 @@ def test_a_budget_survives_kills(seed, pumps):
     assert bool(embedded) == (kind == "embeddings too")
 
 
-ANN = """
-from ragviz.runs import running
-from ragviz.core.configuration import RunConfig
-from ragviz.workspace import open_workspace
-import sys
-config = RunConfig("i", "q", "bm25", answerer="model", metrics=("faithfulness", "completeness"))
-running.run(open_workspace(), sys.argv[1], config)
-"""
+UNBOUNDED = ("", "bm25")
 
 
 def test_a_month_of_a_person_holds_over_two_processes(pumps):
@@ -128,10 +124,11 @@ def test_a_month_of_a_person_holds_over_two_processes(pumps):
     month, store, limit = datetime.now(UTC).strftime("%Y-%m"), workspace.store, 0.2
     of_ann = {"RAGVIZ_PERSON": "ann", "RAGVIZ_MONTHLY_BUDGET": str(limit)}
     # The cache is shared: two judges ask different requests.
-    command = [sys.executable, "-c", ANN]
     both = [
         subprocess.Popen(
-            [*command, name], env=os.environ | of_ann | {"RAGVIZ_MODEL": f"loopback{name}"}, stderr=subprocess.PIPE
+            [sys.executable, "-c", RUN, name, *UNBOUNDED],
+            env=os.environ | of_ann | {"RAGVIZ_MODEL": f"loopback{name}"},
+            stderr=subprocess.PIPE,
         )
         for name in ("1", "2")
     ]
@@ -146,14 +143,14 @@ def test_a_month_of_a_person_holds_over_two_processes(pumps):
         store.runs.delete(run.id)
     assert store.payments.of_month("ann", month) == spent
     assert (month, "ann", spent) in store.payments.of_months()
-    assert "$0.20 a month for ann" in ended(server, ANN, "3", kill=None, **of_ann)[1]
+    assert "$0.20 a month for ann" in ended(server, "3", *UNBOUNDED, kill=None, **of_ann)[1]
     assert server.paid <= store.payments.of_month("ann", month).dollars + 1e-9 <= limit + 2e-9
     of_bob = of_ann | {"RAGVIZ_PERSON": "bob", "RAGVIZ_MONTHLY_BUDGET": "100"}
-    assert ended(server, ANN, "3", kill=None, **of_bob) == (0, "")
+    assert ended(server, "3", *UNBOUNDED, kill=None, **of_bob) == (0, "")
     calls, of_carol = len(server.billed), Person("carol", "editor")
     carol = Workspace(workspace.settings.model_copy(update={"monthly_budget": 0.0}), of_carol)
     with pytest.raises(BudgetReached, match=r"limit of \$0.00 a month for carol"):
         search.search(carol, store.indexes.get("i"), "Who replaced a pump?", "knn", 3)
     assert len(server.billed) == calls
     unpriced = of_bob | {"RAGVIZ_MODEL": "free"}
-    assert "RAGVIZ_MONTHLY_BUDGET needs the price of 'free'" in ended(server, ANN, "4", kill=None, **unpriced)[1]
+    assert "RAGVIZ_MONTHLY_BUDGET needs the price of 'free'" in ended(server, "4", *UNBOUNDED, kill=None, **unpriced)[1]

@@ -10,7 +10,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -25,19 +25,12 @@ from ragviz.core.errors import RagvizError, ServiceError, StorageError
 from ragviz.core.settings import Settings
 from ragviz.jobs import tasks, worker
 from ragviz.store import database, schema
-from ragviz.store.store import Store, open_store, sqlite_url
+from ragviz.store.store import open_store, sqlite_url
 from ragviz.workspace import Workspace
 from tests.attack import seeds
 from tests.attack.test_writers import url as url
 from tests.builders import ROOT, document, ragviz
 from tests.loopback import hanging
-
-
-def message_of(done: subprocess.CompletedProcess[str], code: int = 1) -> str:
-    """The message of a failed command on one line, without a traceback."""
-    assert done.returncode == code, (done.returncode, done.stdout, done.stderr)
-    assert "Traceback" not in done.stderr
-    return " ".join(done.stderr.split())
 
 
 @pytest.fixture
@@ -82,7 +75,9 @@ def test_a_full_disk_is_reported_with_the_next_step(small_disk, tmp_path):
     home = small_disk / "home"
     for number in range(12):
         (tmp_path / f"{number}.txt").write_text(f"{number} " + "The pump was replaced. " * 20000, encoding="utf-8")
-    sentence = message_of(ragviz(home, "corpus", "add", "notes", *tmp_path.glob("*.txt")))
+    done = ragviz(home, "corpus", "add", "notes", *tmp_path.glob("*.txt"))
+    assert (done.returncode, "Traceback" in done.stderr) == (1, False), done.stderr
+    sentence = " ".join(done.stderr.split())
     assert "is full" in sentence
     assert "make room there, or set RAGVIZ_HOME to a folder on another disk" in sentence
     assert ragviz(home, "corpus", "list").returncode == 0
@@ -260,32 +255,26 @@ def test_a_server_in_a_temporary_state_is_retried(words, server, monkeypatch):
     assert next(refusals, None) is None
 
 
-def crash_at_its_commit(server: Server, store: Store, after: Callable[[int], None] = lambda _: None) -> None:
-    """Crash the server at the store's next commit; `after` gets the transaction's number once it is back."""
-    numbers: list[int] = []
-
-    def crash(connection: sa.engine.Connection) -> None:
-        if not numbers:
-            numbers.append(connection.exec_driver_sql("SELECT txid_current()").scalar_one())
-            server.stop("immediate")
-            server.start()
-            after(numbers[0])
-
-    sa.event.listen(store._engine, "commit", crash)
-
-
 def test_a_transaction_lost_in_a_crash_is_retried_though_another_got_its_number(server):
     store, beside = open_store(server.url), open_store(server.url)
     corpus = store.corpora.add("notes of a crash")
     mine, theirs = (store.sets.add(corpus.id, f"q of {who}") for who in ("mine", "theirs"))
 
-    def take(number: int) -> None:
+    numbers: list[int] = []
+
+    def crash(connection: sa.engine.Connection) -> None:
+        """Crash the server at the first commit; another transaction takes the number of the lost one."""
+        if numbers:
+            return
+        numbers.append(connection.exec_driver_sql("SELECT txid_current()").scalar_one())
+        server.stop("immediate")
+        server.start()
         beside.payments.add(theirs.id, Paid(1, dollars=0.5))
         with beside._engine.connect() as look:
-            status = look.execute(sa.text("SELECT txid_status(:number)"), {"number": number}).scalar()
+            status = look.execute(sa.text("SELECT txid_status(:number)"), {"number": numbers[0]}).scalar()
         assert status == "committed", "the number of the lost transaction is another's now"
 
-    crash_at_its_commit(server, store, take)
+    sa.event.listen(store._engine, "commit", crash)
     store.payments.add(mine.id, Paid(1, dollars=0.5))
     assert store.payments.of(mine.id) == Paid(1, dollars=0.5)
 
