@@ -6,7 +6,6 @@ import inspect
 import pkgutil
 import re
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,8 +19,8 @@ from ragviz.service.access import TAKES
 from ragviz.store import database
 from ragviz.store.store import open_store
 from ragviz.workspace import Workspace
+from tests.builders import ROOT
 
-ROOT = Path(__file__).resolve().parent.parent
 MODULES = [importlib.import_module(f"ragviz.service.{each.name}") for each in pkgutil.iter_modules(service.__path__)]
 READS = {
     *("configured", "described", "foresee_log", "planned", "proposed", "read_again", "repeatable", "with_baseline"),

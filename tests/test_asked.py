@@ -10,7 +10,6 @@ import pytest
 
 from ragviz.core.configuration import IndexConfig
 from ragviz.core.question import Question
-from ragviz.core.settings import Settings
 from ragviz.health import demand
 from ragviz.index import indexing
 from ragviz.questions import asked
@@ -23,10 +22,6 @@ from tests.builders import Bags, added, asking
 def read(text, name="log.txt", keys=()):
     [file] = input_file.from_bytes(name, text.encode() if isinstance(text, str) else text)
     return asked.read_log(file, keys)
-
-
-def pairs(log):
-    return list(log.asked)
 
 
 # Reading
@@ -46,7 +41,7 @@ def pairs(log):
 )
 def test_logs_of_every_form_are_texts_and_counts(name, text):
     log = read(text, name)
-    assert pairs(log) == [("How much?", 2), ("Where is it?", 1)]
+    assert list(log.asked) == [("How much?", 2), ("Where is it?", 1)]
 
 
 def test_nothing_of_persons_is_kept():
@@ -75,12 +70,8 @@ LOG = [
 ]
 
 
-def texts(pairs_of):
-    return Log(tuple(pairs_of))
-
-
 def clusters(pairs_of):
-    return demand.clusters_of(texts(pairs_of), [], lambda _: False, lambda _: None, lambda *_: None)
+    return demand.clusters_of(Log(tuple(pairs_of)), [], lambda _: False, lambda _: None, lambda *_: None)
 
 
 def test_texts_of_the_same_words_are_one_cluster_led_by_the_most_asked():
@@ -127,9 +118,9 @@ TEXT = f"# Rules\n\n{LIBRARY}\n\n{PASSWORD}\n\nA parking permit costs 20 euros a
 
 
 @pytest.fixture
-def workspace(tmp_path, monkeypatch):
+def workspace(workspace, monkeypatch):
     monkeypatch.setattr(Workspace, "embedder", lambda *_: Bags())
-    return Workspace(Settings(home=tmp_path / "home"))
+    return workspace
 
 
 @pytest.fixture
@@ -147,7 +138,7 @@ def asked_set(workspace):
     return question_set
 
 
-LOGGED = texts([*LOG, ("What does a parking permit cost a month?", 12), ("Is the swimming hall heated?", 7)])
+LOGGED = Log((*LOG, ("What does a parking permit cost a month?", 12), ("Is the swimming hall heated?", 7)))
 
 
 def examined(workspace, question_set, log=LOGGED, index="terms"):
@@ -178,8 +169,7 @@ def test_one_press_adds_what_the_set_lacks(workspace, asked_set):
     assert workspace.store.versions.all(asked_set.id)[0].action == "added from what people ask"
 
 
-def test_the_command_reads_a_log_and_shows_it(workspace, asked_set, command_line, monkeypatch, tmp_path):
-    monkeypatch.setenv("RAGVIZ_HOME", str(workspace.settings.home))
+def test_the_command_reads_a_log_and_shows_it(workspace, asked_set, command_line, tmp_path):
     log = tmp_path / "log.csv"
     log.write_text(
         "user,question,count\n" + "".join(f"ada,{text},{count}\n" for text, count in LOGGED.asked), encoding="utf-8"

@@ -8,13 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragviz.core.document import Document
-from ragviz.core.settings import Settings
-from ragviz.documents import corpora
 from ragviz.questions import authoring, occurrences
 from ragviz.store import schema
 from ragviz.text import quotes
 from ragviz.workspace import Workspace
+from tests.builders import added, document
 
 PUMPS = (
     "# Pumps 🚰\n\nThe north pump 🛠️ was replaced in May 2023. It moves 40 litres a minute.\n\n"
@@ -23,16 +21,12 @@ PUMPS = (
 VALVES = "北阀门于2021年更换😀。检修周期为三十天。负责人是王芳。"
 
 
-def document(text, language="en", name="d.md"):
-    return Document("d" * 16, name, text, (), language, "text/markdown", "", 0)
-
-
 @pytest.mark.parametrize(
     ("text", "words"),
     [(PUMPS, "It moves 40 litres a minute."), (VALVES, "检修周期为三十天。"), (PUMPS, "🛠️"), (VALVES, "😀")],
 )
 def test_a_mark_is_the_characters_without_the_blanks_around(text, words):
-    padded = document(text.replace(words, f" \n{words}\t ", 1))
+    padded = document("d.md", text.replace(words, f" \n{words}\t ", 1))
     at = padded.text.index(words)
     span = authoring.marked(padded, at - 2, at + len(words) + 2)
     assert (span.text, span.start, span.end) == (words, at, at + len(words))
@@ -56,7 +50,7 @@ def test_a_mark_is_the_characters_without_the_blanks_around(text, words):
 )
 def test_a_quote_is_found_whatever_its_marks_look_like(quote, text, found):
     """Offsets are those of the document as it is: the text between them is what was meant."""
-    one = document(text)
+    one = document("d.md", text)
     span = authoring.quoted(one, quote)
     assert (span.text, text[span.start : span.end]) == (found, found)
     assert [(each.how, each.span.text) for each in occurrences.proposals(one, quote)] == [("exact", found)]
@@ -76,12 +70,8 @@ def test_every_place_of_a_quote_is_in_the_text(quote, text):
 
 
 @pytest.fixture
-def workspace(tmp_path, monkeypatch) -> Workspace:
-    monkeypatch.setenv("RAGVIZ_HOME", str(tmp_path / "home"))
-    workspace = Workspace(Settings(_env_file=None))
-    corpus = workspace.store.corpora.add("notes")
-    corpora.add_file(workspace, corpus, "pumps.md", PUMPS.encode())
-    corpora.add_file(workspace, corpus, "阀门.txt", VALVES.encode())
+def workspace(workspace) -> Workspace:
+    added(workspace, "notes", {"pumps.md": PUMPS, "阀门.txt": VALVES})
     return workspace
 
 
@@ -107,24 +97,15 @@ def test_a_question_is_saved_only_over_the_version_that_was_shown(workspace):
         authoring.save(store, question_set, first, shown)
 
 
-@pytest.fixture
-def ragviz(workspace, command_line):
-    def call(*words: object) -> tuple[int, str, str]:
-        code, out, err = command_line(*words)
-        return code, out, " ".join(err.split())
-
-    return call
-
-
-def test_a_question_is_added_with_quotes(ragviz, workspace):
+def test_a_question_is_added_with_quotes(command_line, workspace):
     add = ("questions", "add", "q", "--corpus", "notes", "--json", "--question")
     asked = ("Which pump feeds the tank, and who looks after the valves?", "--answer", "the south pump; 王芳")
     first = ("--quote", "feeds the upper tank", "--document", "pumps.md")
     second = ("--quote", "负责人是王芳", "--document", "阀门.txt")
-    code, out, err = ragviz(*add, *asked, *first, *second)
+    code, out, err = command_line(*add, *asked, *first, *second)
     assert code == 0, err
     assert json.loads(out)["kind"] == "multi"
     [question] = stored_questions(workspace)
     assert [[s.text for s in group] for group in question.evidence] == [["feeds the upper tank"], ["负责人是王芳"]]
     assert (question.generator, question.status, question.language) == ("hand", "accepted", "en")
-    assert json.loads(ragviz(*add, "Who owns it?")[1])["kind"] == "unanswerable"
+    assert json.loads(command_line(*add, "Who owns it?")[1])["kind"] == "unanswerable"

@@ -43,16 +43,6 @@ def test_by_hand():
     assert chroma_union[0] == pytest.approx([0, 50 / 250, 100 / 300, 100 / 300])
 
 
-def test_groups_add_up_and_of_alternatives_the_best_counts():
-    """Group one has two places that say the same, group two one; both places are useful, one of them counts."""
-    evidence = {"q": ((Span("d", 0, 10), Span("e", 0, 20)), (Span("d", 50, 80),))}
-    results = [retrieved("q", ("e", 0, 15), ("d", 50, 65), ("d", 0, 10), ("e", 15, 20))]
-    recall, precision, iou, *_ = values(results, evidence, depth=4)
-    assert recall[0] == pytest.approx([15 / 50, 30 / 50, 25 / 40, 25 / 40])  # at 3 and 4 the first place is whole
-    assert precision[0].tolist() == [1, 1, 1, 1]
-    assert iou[0] == pytest.approx([15 / 50, 30 / 50, 25 / (40 + 40 - 25), 25 / (45 + 40 - 25)])
-
-
 def test_stale_evidence_counts_and_is_not_found():
     evidence = {"q": ((Span("d", 0, 10),), (Span("d", 0, 30, stale=True),))}
     recall, precision, *_ = values([retrieved("q", ("d", 0, 10))], evidence, depth=1)

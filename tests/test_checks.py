@@ -25,6 +25,7 @@ GOOD_CLAIMS = [
     (*EN, ["Harlow replaced the north pump in 1998.", "The north pump had leaked for seven weeks."]),
     (*EN, ["Harlow swapped it out in 1998.", "It had leaked for 7 weeks."]),
     (*EN, ["replaced 1998", "replaced by Harlow", "leaked 7 weeks"]),  # terse
+    (*EN, ["Harlow replaced it in 1998.", "The old apparatus dripped.", "It had leaked for 7 weeks."]),  # one odd claim
     (*EN, ["The replacement of the north pump by Harlow took place in nineteen ninety-eight."]),
     (*ZH, ["北阀门于2021年更换。", "更换北阀门的负责人是王芳。", "更换北阀门的费用为30000元。"]),
     (*ZH, ["2021年更换", "王芳负责"]),
@@ -67,16 +68,6 @@ def test_what_an_honest_judge_says_is_taken(question, text, claims):
 @pytest.mark.parametrize(("question", "text", "claims", "why"), BAD_CLAIMS)
 def test_what_no_reading_gives_is_refused(question, text, claims, why):
     assert why in checks.claims_problem(claims, text, question, ClaimsReply)
-
-
-def test_one_odd_claim_among_good_ones_is_no_reason_to_refuse():
-    question, text = EN
-    claims = [
-        "Harlow replaced the north pump in 1998.",
-        "The old apparatus dripped.",
-        "The pump had leaked for 7 weeks.",
-    ]
-    assert checks.claims_problem(claims, text, question, ClaimsReply) == ""
 
 
 @pytest.mark.parametrize(

@@ -31,16 +31,12 @@ class RunSide:
     fingerprint: Mapping[str, str]
     results: Sequence[Retrieved]
     scores: Mapping[str, Mapping[str, Score]] = field(default_factory=dict)
-    doubt: str = ""
-    asked: str = ""
-    named: Mapping[str, str] = field(default_factory=dict)
 
     def measured(self, evidence=None):
         return sides.RunSide(
             self.name, self.config, self.fingerprint,
             lambda k, depth: sides.measured(self.results, k, depth, evidence),
-            {name: sides.column(by_question) for name, by_question in self.scores.items()}, self.doubt, self.asked,
-            self.named,
+            {name: sides.column(by_question) for name, by_question in self.scores.items()},
         )  # fmt: skip
 
 
@@ -53,7 +49,7 @@ def compare(runs: Sequence[RunSide], *, evidence=None, **choices) -> Comparison:
 FINGERPRINT = {"corpus": "c0ffee", "questions": "9a9a"}
 
 
-def side(name, ranks, *, fingerprint=FINGERPRINT, **config):
+def side(name, ranks, **config):
     """A run whose questions q0, q1 … have their gold chunk at these ranks, 0 for a miss, None for unanswerable."""
     results = []
     for number, rank in enumerate(ranks):
@@ -62,7 +58,7 @@ def side(name, ranks, *, fingerprint=FINGERPRINT, **config):
             ids[rank - 1] = GOLD
         gold = () if rank is None else ((GOLD,),)
         results.append(Retrieved(f"q{number}", Ranking(tuple(ids), tuple(range(10, 0, -1))), gold))
-    return RunSide(name, {"k": 3, "depth": 10, "retriever": name, **config}, fingerprint, results)
+    return RunSide(name, {"k": 3, "depth": 10, "retriever": name, **config}, FINGERPRINT, results)
 
 
 def test_by_hand():
@@ -245,12 +241,7 @@ def test_exploratory_metrics_of_rankings_and_answers_are_corrected_together():
         for extra in (0, 0.3)
     ]
     sides = [side("a", ranks), side("b", other)]
-    with_answers = compare(
-        [
-            RunSide(s.name, s.config, s.fingerprint, s.results, answer_scores)
-            for s, answer_scores in zip(sides, scores, strict=True)
-        ]
-    )
+    with_answers = compare([replace(run, scores=of) for run, of in zip(sides, scores, strict=True)])
     (of_plain,), (primary,) = plain.metrics["recall@3"].deltas, with_answers.metrics["recall@3"].deltas
     assert replace(primary, test=of_plain.test) == of_plain
     deltas = [with_answers.rows[m].deltas[0] for m in ("mrr", "x", "y", "z")]  # all metrics of rankings are one test

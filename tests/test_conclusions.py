@@ -195,17 +195,14 @@ def test_an_experiment_is_stored_as_it_was_declared(workspace):
     assert (store.experiments.all(), store.revisions("e")) == ([], (0,))
 
 
-def three():
-    """Two good runs that are alike, and one that is worse than both."""
-    found = [1] * 36 + [0] * 4
-    return compare([side("base", [1] * 12 + [0] * 28), side("first", found), side("second", found[::-1])])
-
-
 PRICES = {"base": Price(900, 0.0, None), "first": Price(600, 0.002, 0.5), "second": Price(300, 0.004, 0.5)}
 
 
 def test_a_leaderboard_by_hand():
-    board = leaderboard(three(), "recall@3", PRICES)
+    """Two good runs that are alike, and one that is worse than both."""
+    good = [1] * 36 + [0] * 4
+    runs = compare([side("base", [1] * 12 + [0] * 28), side("first", good), side("second", good[::-1])])
+    board = leaderboard(runs, "recall@3", PRICES)
     assert board.order == ("first", "second", "base")
     assert board.groups == (("first", "second"),)
     assert board.tied == ("first", "second")

@@ -84,17 +84,16 @@ def test_a_comparison_calls_five_losses_of_forty_worse_and_four_not(forty):
     assert drill.called_worse(columns, independent_clusters(N), "recall@1") == [False, True, False]
 
 
-def noisy_set(workspace):
-    """Documents that share their words, so that other wordings of a question find other chunks."""
+def test_false_alarms_are_near_their_nominal_rate(workspace):
+    """Two-sided p ≤ 0.05: at most 2.5 % of comparisons of equals are called worse.
+
+    Documents share their words, so that other wordings of a question find other chunks.
+    """
     draw = np.random.default_rng(3)
     vocabulary = [f"w{chr(97 + n // 26)}{chr(97 + n % 26)}rd" for n in range(60)]
     texts = {f"{n:03d}.md": " ".join(draw.choice(vocabulary, 25)) for n in range(120)}
-    return filled(workspace, texts, [(name, " ".join(text.split()[3:7]), "") for name, text in texts.items()])
-
-
-def test_false_alarms_are_near_their_nominal_rate(workspace):
-    """Two-sided p ≤ 0.05: at most 2.5 % of comparisons of equals are called worse."""
-    fact = drilled(workspace, *noisy_set(workspace), repetitions=1)
+    asked = [(name, " ".join(text.split()[3:7]), "") for name, text in texts.items()]
+    fact = drilled(workspace, *filled(workspace, texts, asked), repetitions=1)
     alarms = fact["false_alarms"]
     assert 0.2 < fact["baseline"] < 0.95  # there is something to differ by
     assert alarms["repetitions"] == 400

@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -299,23 +300,14 @@ def test_searches_go_on_while_the_content_is_switched(index: ElasticIndex, elast
             results.extend({*ranking.ids} for ranking in reader.knn(units(3), 30) + reader.bm25(["text"], 30))
 
     publish(0)
-    errors: list[BaseException] = []
-    reader = threading.Thread(target=lambda: catch(search, errors))
-    reader.start()
-    for generation in (1, 2, 3, 4):
-        publish(generation, update=generation > 2)
-    stop.set()
-    reader.join()
-    assert errors == []
+    with ThreadPoolExecutor(1) as pool:
+        searched = pool.submit(search)
+        for generation in (1, 2, 3, 4):
+            publish(generation, update=generation > 2)
+        stop.set()
+        searched.result()
     assert {len(ids) for ids in results} == {30}
     assert all(len({chunk_id.split()[0] for chunk_id in ids}) == 1 for ids in results)
-
-
-def catch(call: Callable[[], None], errors: list[BaseException]) -> None:
-    try:
-        call()
-    except Exception as error:
-        errors.append(error)
 
 
 @pytest.mark.elasticsearch

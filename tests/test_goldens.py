@@ -4,7 +4,7 @@
 are equal to the last digit, except those that an embedding decides (`EMBEDDED`): torch adds in an order that depends on
 the machine, so they are equal within a millionth, of the value or of 1. What is printed is kept in short:
 
-- What is empty, times, durations, addresses, and what `NOISE` and `GONE` name, is left out.
+- What is empty, times, durations, addresses, and what `NOISE` names, is left out.
 - Ids have the names of what they stand for, else "id1", "id2" … in order of appearance in their file.
 - Sentences (more than four words) are the numbers in them, as "~ 45 12 2"; texts of people and documents are their
   first characters, with length and digest.
@@ -88,8 +88,6 @@ NOISE = re.compile(
     r"|by_style|by_type|growth|metric|Latency|made\.\w+"
 )
 """Keys left out: by_kind is made as by_type is, `metric` repeats the name above it, growth is a feature that goes."""
-GONE = re.compile(r'"check": "doubtful"|\d s instead of \d')
-"""Rows left out: of features that go, and of times where they are told only when they are far apart."""
 TIME = re.compile(r"\d{4}-\d\d-\d\d( \d\d:\d\d)?")
 EMBEDDED = re.compile(r"score$|threshold|embedding|answer_relevancy|answer_correctness|aurc|questions\.\d+\.value$")
 """Paths of values that an embedding decides."""
@@ -169,7 +167,7 @@ def plain(value: Any, names: Names, key: str = "") -> Any:
         kept = {names.put_into(k): v for k, v in value.items() if not NOISE.fullmatch(k) and v not in ("", [], {})}
         return {k: plain(v, names, k) for k, v in sorted(kept.items())}
     if isinstance(value, list):
-        return [plain(item, names, key) for item in value if not GONE.search(json.dumps(item))]
+        return [plain(item, names, key) for item in value]
     if not isinstance(value, str):
         return value
     if TEXTS.fullmatch(key) and len(value) > 60:

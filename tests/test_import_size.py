@@ -1,4 +1,4 @@
-"""Imports of 100,000 rows: bounded time and memory, progress throughout, and nothing left of one that is killed."""
+"""Imports of 100,000 rows: bounded time and memory, and progress throughout."""
 
 import json
 import subprocess
@@ -6,9 +6,7 @@ import sys
 
 import pytest
 
-from ragviz.core.settings import Settings
-from ragviz.documents import corpora
-from ragviz.workspace import Workspace
+from tests.builders import added
 
 ROWS = 100_000
 MOST_BYTES = 700 * 2**20
@@ -38,17 +36,10 @@ print(json.dumps([outcome.imported, outcome.problems, peak, time.monotonic() - s
 """
 
 
-@pytest.fixture
-def workspace(tmp_path):
-    opened = Workspace(Settings(home=tmp_path / "home"))
-    opened.store.corpora.add("big")
-    return opened
-
-
 @pytest.mark.model
 def test_a_hundred_thousand_rows_take_bounded_time_and_memory(workspace, tmp_path):
     text = " ".join(f"Entry {n} says that pump {n} moves {n} litres a minute." for n in range(100))
-    corpora.add_file(workspace, workspace.store.corpora.get("big"), "pumps.txt", text.encode())
+    added(workspace, "big", {"pumps.txt": text})
     with (tmp_path / "asked.jsonl").open("w", encoding="utf-8") as file:
         for n in range(ROWS):
             row = {"question": f"How much does pump {n % 100} move on day {n}?", "answer": f"{n % 100} litres"}

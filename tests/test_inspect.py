@@ -6,7 +6,7 @@ import io
 import json
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import astuple, fields, replace
 from pathlib import Path
 
@@ -244,18 +244,7 @@ def test_the_first_screen_of_a_run_reads_no_rankings_and_no_answers(
     overviews.overview(workspace, workspace.store.runs.get("told"))
     read = []
     for owner, name in ((StoredRankings, "all"), (StoredJudgements, "of"), (StoredJudgements, "all")):
-        monkeypatch.setattr(owner, name, _noting(read, owner, name))  # the page runs in a thread: errors are lost
+        monkeypatch.setattr(owner, name, lambda *_, name=name, **__: read.append(name))
     app = show("results", run="told")
     assert "Where questions are lost" in words(app)
     assert read == []
-
-
-def _noting(read: list[str], owner: type, name: str) -> Callable[..., object]:
-    """Return the method of a repository that also notes that it was called."""
-    method = getattr(owner, name)
-
-    def noted(*args: object, **keys: object) -> object:
-        read.append(f"{owner.__name__}.{name}")
-        return method(*args, **keys)
-
-    return noted

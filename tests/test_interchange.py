@@ -4,12 +4,13 @@ import io
 import json
 import zipfile
 
+import pandas as pd
 import pytest
 
 from ragviz.core.document import Chunk
 from ragviz.core.errors import InputError
 from ragviz.questions.formats import input_file
-from ragviz.questions.formats.input_file import from_bytes
+from ragviz.questions.formats.input_file import from_bytes, from_paths
 from ragviz.questions.interchange import read_questions
 from ragviz.store.schema import question_from_json, question_to_json
 from tests.builders import document, span
@@ -239,10 +240,6 @@ def test_a_reference_that_abstains_makes_a_question_unanswerable(said):
 
 
 def test_excel_and_parquet_are_read_by_the_rows_of_their_table(tmp_path):
-    import pandas as pd
-
-    from ragviz.questions.formats.input_file import from_bytes, from_paths
-
     rows = [("Which?", "red", "desk", "Maps are red"), (None, "x", "desk", None)]
     frame = pd.DataFrame(rows, columns=HEAD.strip().split(","))
     path = tmp_path / "q.parquet"

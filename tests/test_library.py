@@ -12,9 +12,9 @@ import pytest
 import ragviz
 from ragviz import sample
 from ragviz.questions import authoring, sets
+from tests.builders import ROOT
 from tests.builders import ragviz as run_ragviz
 
-ROOT = Path(__file__).resolve().parent.parent
 HOSTILE = "<img src=x onerror=alert(1)>"
 ESCAPE = "\x1b[31m"
 

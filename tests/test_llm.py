@@ -208,9 +208,6 @@ def test_a_text_that_cannot_be_embedded_is_named(server, monkeypatch):
     assert failed.value.place == 70
 
 
-GOOD = '{"reason": "r", "supported": true, "scores": [1]}'
-
-
 CLAIM = {"reason": "meant", "supported": True, "scores": [1]}
 MEANT = json.dumps(CLAIM)
 DRAFT = json.dumps(CLAIM | {"reason": "a draft"})
@@ -411,10 +408,10 @@ def test_replies_that_cannot_be_used_end_after_three_never_in_the_same_words(ser
 
 
 def test_a_reply_that_was_cut_gets_more_room_and_later_ones_do_too(server, monkeypatch):
-    monkeypatch.setattr("tests.model_server.complete", lambda body: GOOD)  # 49 characters, 12 tokens and a bit
+    monkeypatch.setattr("tests.model_server.complete", lambda body: MEANT)  # 53 characters, 13 tokens and a bit
     client = client_of(server)
     for words in ("hello", "hello again"):
-        assert client.ask(Request(say(words), Verdict, max_tokens=4)).text == GOOD
+        assert client.ask(Request(say(words), Verdict, max_tokens=4)).text == MEANT
     assert [body["max_tokens"] for body in server.bodies] == [4, 8, 16, 16]
 
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from ragviz.backends import exact
 from ragviz.backends import generations as generations_module
 from ragviz.backends import local as files
-from ragviz.backends.exact import lower_bounds, nearest
+from ragviz.backends.exact import nearest
 from ragviz.backends.local import LocalIndex
 from ragviz.core.errors import SearchError
 from ragviz.models.vectors import Vectors
@@ -74,14 +74,6 @@ def test_nearest_is_exact(count, dims, depth, spread, copies, seed):
         best = np.argsort(-expected, kind="stable")[:depth]
         assert rows.tolist() == best.tolist()
         assert scores.tolist() == expected[best].tolist()
-
-
-@given(seed=st.integers(0, 2**16), count=st.integers(1, 2000), depth=st.integers(1, 300))
-@settings(max_examples=60, deadline=None)
-def test_lower_bounds_are_not_above_the_score_at_the_depth(seed, count, depth):
-    scores = np.random.default_rng(seed).integers(-9, 9, (3, count)).astype(np.float32)
-    for row, bound in zip(scores, lower_bounds(scores, depth), strict=True):
-        assert bound <= sorted(row, reverse=True)[min(depth, count) - 1]
 
 
 def test_ties_across_the_depth_are_broken_by_id(index: LocalIndex, monkeypatch: pytest.MonkeyPatch):

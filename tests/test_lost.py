@@ -31,21 +31,13 @@ A, B = "a" * 16, "b" * 16
 K = 2
 
 
-def cut(document, start, end):
-    return Chunk.make_id(document, start, end)
-
-
 # Both documents are cut every hundred characters.
-A0, A1, A2, A3 = (cut(A, start, start + 100) for start in (0, 100, 200, 300))
-B0, B1, B2 = (cut(B, start, start + 100) for start in (0, 100, 200))
+A0, A1, A2, A3 = (Chunk.make_id(A, start, start + 100) for start in (0, 100, 200, 300))
+B0, B1, B2 = (Chunk.make_id(B, start, start + 100) for start in (0, 100, 200))
 CUTS = {
     A: [(A0, 0, 100), (A1, 100, 200), (A2, 200, 300), (A3, 300, 400)],
     B: [(B0, 0, 100), (B1, 100, 200), (B2, 200, 300)],
 }
-
-
-def span(document, start, end, text=""):
-    return Span(document, start, end, text)
 
 
 def question(*groups, answer="May 1974", language="en"):
@@ -69,10 +61,10 @@ def answered(*context, text="In May 1974 [1].", status="answered", cut=()):
 
 
 CLOSED = RunConfig("i", "s", context="none").knows
-INSIDE = (span(A, 120, 180),)
-ACROSS = (span(A, 160, 240),)
-ELSEWHERE = (span(B, 10, 50),)
-OUTSIDE = (span("c" * 16, 0, 40),)
+INSIDE = (Span(A, 120, 180),)
+ACROSS = (Span(A, 160, 240),)
+ELSEWHERE = (Span(B, 10, 50),)
+OUTSIDE = (Span("c" * 16, 0, 40),)
 
 
 def find(item, ids, answer=None, right=None, **more):
@@ -113,8 +105,8 @@ def test_an_unanswerable_question_should_be_refused():
 def test_the_earliest_stage_of_any_group_is_the_cause():
     lost = {
         "not_parsed": OUTSIDE,
-        "not_retrieved": (span(B, 110, 150),),
-        "below_k": (span(B, 210, 250),),
+        "not_retrieved": (Span(B, 110, 150),),
+        "below_k": (Span(B, 210, 250),),
         "split": ACROSS,
         "cut_by_budget": ELSEWHERE,
     }
@@ -122,7 +114,7 @@ def test_the_earliest_stage_of_any_group_is_the_cause():
     names = list(lost)
     for first, name in enumerate(names):
         groups = [lost[other] for other in reversed(names[first:])]
-        assert find(question((span(A, 210, 220),), *groups), ids, answer, False) == name
+        assert find(question((Span(A, 210, 220),), *groups), ids, answer, False) == name
         assert find(question(*groups), ids, answer, None) == name
 
 
@@ -135,15 +127,15 @@ def test_any_member_of_a_group_is_enough():
     assert find(question((*OUTSIDE, *INSIDE)), [A1], answered(A1), False) == "wrong"
     assert find(question((*ACROSS, *ELSEWHERE)), [A1, B0], answered(A1, B0), False) == "wrong"
     assert find(question((*ACROSS, *ELSEWHERE)), [A1, A0, B0], answered(A1, A0), False) == "split"
-    assert find(question((*ACROSS, span(B, 110, 150))), [A1, A0], answered(A1, A0), False) == "split"
+    assert find(question((*ACROSS, Span(B, 110, 150))), [A1, A0], answered(A1, A0), False) == "split"
     stale = replace(INSIDE[0], stale=True)
     assert find(question((*ACROSS, stale)), [A1, A0], answered(A1, A0), False) == "split"
 
 
 def test_one_character_more_than_the_chunk_is_split():
-    assert find(question((span(A, 120, 200),)), [A1], answered(A1), False) == "wrong"
-    assert find(question((span(A, 120, 201),)), [A1], answered(A1), False) == "split"
-    assert find(question((span(A, 99, 180),)), [A1], answered(A1), False) == "split"
+    assert find(question((Span(A, 120, 200),)), [A1], answered(A1), False) == "wrong"
+    assert find(question((Span(A, 120, 201),)), [A1], answered(A1), False) == "split"
+    assert find(question((Span(A, 99, 180),)), [A1], answered(A1), False) == "split"
 
 
 def test_a_closed_book_only_answers():
@@ -302,15 +294,7 @@ def a_run(**config: object) -> Run:
 def test_causes_follow_k_and_answers_are_told_of_at_their_own_k_only():
     questions = [asked("one", "a"), asked("two", "d")]
     results = [found("one", "abcd", "a"), found("two", "abcd", "d")]
-    answer = Recording(
-        "one",
-        answer="Never.",
-        status="answered",
-        origin="m",
-        contexts=tuple(Context(chunk_id=each) for each in "abc"),
-    )
     own = {"one": "wrong", "two": "below_k"}
-    assert answer.answer
     answering = a_run(k=3, answerer="extractive")
     at = {k: judgements.causes_at(answering, own, questions, results, k) for k in (1, 3, 4)}
     assert at == {1: {"one": "fine", "two": "below_k"}, 3: own, 4: {"one": "fine", "two": "fine"}}
