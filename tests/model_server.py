@@ -132,7 +132,8 @@ class _Handler(Handler):
         body, owner = json.loads(self.rfile.read(int(self.headers["Content-Length"]))), self.server
         fault = owner.fault() if owner.enter(body) else "429"
         try:
-            words = _words_for(owner, body)
+            parts = {"", *body, *(message["role"] for message in body.get("messages", ()))}
+            words = next((words for part, words in owner.words.items() if part in parts), None)
             if words is None:
                 self.answer(body, fault)
             else:
@@ -158,8 +159,8 @@ class _Handler(Handler):
         time.sleep(self.server.latency)
         if self.path.endswith("/embeddings"):
             return self.embed(body)
-        refused = _refused(self.server, body)
-        if refused:
+        features = {body.get("response_format", {}).get("type", ""), *body}
+        if refused := min(features & self.server.refuse, default=""):
             code = "unsupported_parameter" if refused in body else "invalid_request"
             return self.error(400, f"'{refused}' is not supported", param=refused, code=code)
         text = "" if fault == "empty" else _prose(body) if self.server.ignore_format else complete(body)
@@ -199,16 +200,6 @@ class _Handler(Handler):
                 (body.get("model", ""), usage["prompt_tokens"], usage.get("completion_tokens", 0))
             )
         self.send(status, data, headers or {})
-
-
-def _refused(server: ModelServer, body: dict[str, Any]) -> str:
-    features = {body.get("response_format", {}).get("type", ""), *body}
-    return next(iter(sorted(features & server.refuse)), "")
-
-
-def _words_for(server: ModelServer, body: dict[str, Any]) -> tuple[int, str] | None:
-    parts = {"", *body, *(message["role"] for message in body.get("messages", ()))}
-    return next((words for part, words in server.words.items() if part in parts), None)
 
 
 def _completion(body: dict[str, Any], text: str) -> dict[str, Any]:

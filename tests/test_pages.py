@@ -150,12 +150,16 @@ def address(app: AppTest) -> dict[str, str]:
     return {name: value if isinstance(value, str) else value[-1] for name, value in app.query_params.items()}
 
 
+def read(marked: Iterable[str]) -> str:
+    """Markdown as a person reads it."""
+    return re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", "\n".join(marked))
+
+
 def words(app: AppTest) -> str:
     """All text of a page as a person reads it, and its HTML as it is."""
     marked = [*app.markdown, *app.caption, *app.title, *app.header]
-    texts = [each.value for each in marked]
     html = [block.proto.body for block in app.get("html")]
-    return "\n".join([re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", "\n".join(texts)), *html])
+    return "\n".join([read(each.value for each in marked), *html])
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -485,11 +489,6 @@ def test_an_endpoint_is_tried_kept_and_asked(home: Path, monkeypatch: pytest.Mon
 @pytest.fixture
 def workspace(home: Path) -> Workspace:
     return open_workspace()
-
-
-def read(marked: Iterable[str]) -> str:
-    """Markdown as a person reads it."""
-    return re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", "\n".join(marked))
 
 
 def test_an_interrupted_build_stands_before_the_helpers_and_says_where_it_ended(workspace: Workspace) -> None:

@@ -35,25 +35,6 @@ def at(results, k, depth=5):
     return {name.split("@")[0]: values[0] for name, values in scores(measure(results, depth), k).items()}
 
 
-def test_single_gold_chunk_by_hand():
-    measured = at([retrieved("q", "abcde", "c")], 3)
-    assert measured == pytest.approx(
-        {
-            "recall": 1,
-            "chunk_recall": 1,
-            "precision": 1 / 3,
-            "f1": 0.5,
-            "hit": 1,
-            "all_groups": 1,
-            "ndcg": 0.5,  # 1 / log2(4)
-            "mrr": 1 / 3,
-            "map": 1 / 3,
-        }
-    )
-    below = at([retrieved("q", "abcde", "c")], 2)
-    assert {name: value for name, value in below.items() if value} == pytest.approx({"mrr": 1 / 3, "map": 1 / 3})
-
-
 def test_groups_with_several_chunks_by_hand():
     """Groups {b, x}, {d, e}, {y}: x and y are not retrieved, so two of three groups and three of five chunks are."""
     results = [retrieved("q", "abcde", "bx", "de", "y")]

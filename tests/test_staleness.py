@@ -76,18 +76,6 @@ def test_stale_questions_are_set_aside_as_one_version_and_released_when_the_word
     assert all(not q.reason for q in store.questions.all(question_set.id))
 
 
-def removed(workspace, corpus, name="one.md"):
-    with staleness.refreshing(workspace, corpus):
-        corpora.delete_documents(workspace, corpus, [workspace.store.documents.find(corpus.id, name).id])
-
-
-def put(workspace, corpus, **texts):
-    with staleness.refreshing(workspace, corpus) as done:
-        for name, text in texts.items():
-            corpora.add_file(workspace, corpus, f"{name}.md", text.encode())
-    return done
-
-
 def test_each_added_document_is_read_once_however_many_questions_lost_theirs(shore, monkeypatch):
     workspace, corpus, question_set = shore
     store = workspace.store
@@ -95,7 +83,8 @@ def test_each_added_document_is_read_once_however_many_questions_lost_theirs(sho
     quotes = [Span(one, 0, 9, f"quote number {n}") for n in range(200)]
     many = [Question(f"many{n}", "?", "answer", ((quote,),), "hand") for n, quote in enumerate(quotes)]
     store.questions.put(question_set.id, many)
-    removed(workspace, corpus)
+    with staleness.refreshing(workspace, corpus):
+        corpora.delete_documents(workspace, corpus, [one])
     read, texts = [], StoredDocuments.texts
 
     def counted(self, corpus_id, ids):
@@ -105,8 +94,10 @@ def test_each_added_document_is_read_once_however_many_questions_lost_theirs(sho
 
     monkeypatch.setattr(StoredDocuments, "texts", counted)
     text = "\n".join(f"Here is quote number {n}." for n in range(200))
-    [done] = put(workspace, corpus, new=text, other="Nothing of it.\n")
-    assert len(done.released) == 200
+    with staleness.refreshing(workspace, corpus) as done:
+        for name, content in {"new.md": text, "other.md": "Nothing of it.\n"}.items():
+            corpora.add_file(workspace, corpus, name, content.encode())
+    assert [len(each.released) for each in done] == [200]
     assert sorted(read) == ["new.md", "new.md", "other.md"], "once for all quotes, and once for where they stand"
 
 

@@ -389,17 +389,13 @@ def context_of(opened: Workspace, *asked: Question) -> Context:
     return verifying.contexts_of(opened, opened.store.indexes.get("town"))(asked)[asked[0].id]
 
 
-def checked(opened: Workspace, *asked: Question) -> list[Question]:
-    contexts = verifying.contexts_of(opened, opened.store.indexes.get("town"))
-    return list(verification.verify(asked, contexts, opened.model))
-
-
 def test_the_wrong_sentence_of_the_right_chunk_is_no_evidence(workspace, server, knows):
     document = indexed(workspace, {"pumps.md": PUMPS})["pumps.md"]
     knows(ASKED, ["9 bar"], "9 bar")
     right, wrong = quoting(document, "9 bar", id="right"), quoting(document, WRONG, id="wrong")
     assert context_of(workspace, right).passages == (f"Pumps\n\n{SAYS}",), "a word or two are read in their sentence"
-    told, rejected = checked(workspace, right, wrong)
+    contexts = verifying.contexts_of(workspace, workspace.store.indexes.get("town"))
+    told, rejected = verification.verify([right, wrong], contexts, workspace.model)
     assert (told.verified_by, rejected.status) == ("loopback", "rejected")
     assert rejected.reason.startswith("not answerable from its evidence")
     server.bodies[:] = server.chats  # the index was embedded before

@@ -9,6 +9,7 @@ import sys
 import traceback
 from pathlib import Path
 
+import openai
 import pytest
 from google.protobuf.message import Message
 from markdown_it import MarkdownIt
@@ -108,7 +109,8 @@ def test_a_run_through_an_address_with_a_password_keeps_it_nowhere(monkeypatch, 
         workspace = open_workspace()
         corpus = added(workspace, "c", {"a.txt": "The east pump costs 42 euros."})
         config = IndexConfig("sentences", 16, embedder="openai:bags")
-        monkeypatch.setattr("ragviz.models.chat.ModelClient._openai", plain_client(server.url))
+        plain = openai.OpenAI(base_url=server.url, api_key="none", max_retries=0)  # how it connects is not tested here
+        monkeypatch.setattr("ragviz.models.chat.ModelClient._openai", lambda _self: plain)
         indexing.build_index(workspace, corpus, "i", config)
         asking(workspace, corpus, [("a.txt", "The east pump costs 42 euros", "What costs 42?", "the pump")], "q")
         answered = RunConfig("i", "q", "knn", depth=5, k=3, answerer="extractive", metrics=("all",))
@@ -125,13 +127,6 @@ def test_a_run_through_an_address_with_a_password_keeps_it_nowhere(monkeypatch, 
         for page in ("settings", "home", "index", "results"):
             assert SECRET not in everything(visit(page)), page
         cache._opened.clear()
-
-
-def plain_client(url: str):
-    """A client of the same server by an address without a password: how a client connects is not tested here."""
-    import openai
-
-    return lambda _self: openai.OpenAI(base_url=url, api_key="none", max_retries=0)
 
 
 BEFORE = ["", "'", "''", " ", "\t", "\n", "\r\n", "\u00a0", "\u3000", "\u200b", "\ufeff", " \t ", "\x0b", "\x1c", "' "]

@@ -64,16 +64,11 @@ def test_a_decision_is_one_on_the_question_on_the_screen_however_late_the_screen
     question = next(q for q in store.questions.all(question_set.id) if q.id == "q5")
     store.questions.put(question_set.id, [replace(question, answer="told anew")])
     before = store.questions.all(question_set.id)
-    show_again(app)
+    nothing_pressed = app._tree.get_widget_states()
+    del nothing_pressed.widgets[:]
+    checked(app._run(nothing_pressed))
     checked(app._run(pressed))
     assert store.questions.all(question_set.id) == before
-
-
-def show_again(app: AppTest) -> None:
-    """Draw the page without what was pressed."""
-    states = app._tree.get_widget_states()
-    del states.widgets[:]
-    checked(app._run(states))
 
 
 def something_else(workspace: Workspace, what: str) -> None:

@@ -12,7 +12,6 @@ import re
 import time
 import zlib
 from collections.abc import Callable
-from http.server import BaseHTTPRequestHandler
 from urllib.parse import unquote
 
 import pytest
@@ -35,7 +34,7 @@ from ragviz.targets.retrieved_chunks import FROM_CONTEXTS
 from ragviz.text.untrusted import without_keys
 from tests import model_server
 from tests.attack import seeds
-from tests.loopback import Loopback
+from tests.loopback import Handler, Loopback
 from tests.test_judging import Memory, Results, make_items
 
 KEY = "sk-attack-0123456789/Abc+def="
@@ -159,9 +158,6 @@ WRAPPED: dict[str, Callable[[Draw, dict], object]] = {
 USABLE |= {"odd usage", "odd model"}
 
 
-Handler = BaseHTTPRequestHandler
-
-
 def _sent(handler: Handler, body: bytes, status: int = 200, *, length: int | None = None, **headers: str) -> None:
     handler.send_response_only(status)
     fields = {"Content-Type": "application/json", "Content-Length": str(len(body) if length is None else length)}
@@ -267,34 +263,26 @@ class OddServer(Loopback):
     """Answers every call in one odd way; `calls` tells how many there were."""
 
     def __init__(self, kind: str, seed: int) -> None:
-        super().__init__(_Handler)
+        super().__init__()
         self.url += "/v1"
         self.kind, self.draw, self.calls = kind, Draw(f"{kind}-{seed}"), 0
         self.only = "passages" if seed % 2 and kind in {**SAID, **WRAPPED} else ""  # the others get good replies
 
-
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    server: OddServer
-
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        owner, good = self.server, model_server.complete(body)
-        owner.calls += 1
-        response = model_server._completion(body, good)
-        odd = owner.only in ("", *json.loads(good))
+    def answer(self, request: Handler, body: bytes) -> None:
+        asked = json.loads(body)
+        good = model_server.complete(asked)
+        self.calls += 1
+        response = model_server._completion(asked, good)
+        odd = self.only in ("", *json.loads(good))
         if not odd:
-            _sent(self, json.dumps(response).encode())
-        elif owner.kind in SAID:
-            text = SAID[owner.kind](owner.draw, good)
-            _sent(self, json.dumps(model_server._completion(body, text)).encode())
-        elif owner.kind in WRAPPED:
-            _sent(self, json.dumps(WRAPPED[owner.kind](owner.draw, response)).encode())
+            _sent(request, json.dumps(response).encode())
+        elif self.kind in SAID:
+            text = SAID[self.kind](self.draw, good)
+            _sent(request, json.dumps(model_server._completion(asked, text)).encode())
+        elif self.kind in WRAPPED:
+            _sent(request, json.dumps(WRAPPED[self.kind](self.draw, response)).encode())
         else:
-            WIRE[owner.kind](owner.draw, self, json.dumps(response).encode())
-
-    def log_message(self, *_: object) -> None:
-        pass
+            WIRE[self.kind](self.draw, request, json.dumps(response).encode())
 
 
 def bare(text: str) -> str:

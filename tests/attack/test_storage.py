@@ -120,10 +120,6 @@ def test_a_damaged_database_is_reported_or_read(home, seed):
     assert not sentence or newer or ("is damaged" in sentence and "put a backup in its place" in sentence)
 
 
-LISTS = {"corpus list": "notes", "questions list": "q ", "jobs": "interrupted"}
-"""What each of the commands that list prints."""
-
-
 def test_a_reader_waits_for_no_writer(url, tmp_path):
     """Lists are shown while an import holds the only write lock, also that of jobs whose process has ended."""
     store = open_store(url)
@@ -137,7 +133,7 @@ def test_a_reader_waits_for_no_writer(url, tmp_path):
         start = time.perf_counter()
         assert open_store(url).sets.all()[0].id == question_set.id
         assert time.perf_counter() - start < 1
-        for words, expected in LISTS.items():
+        for words, expected in {"corpus list": "notes", "questions list": "q ", "jobs": "interrupted"}.items():
             start = time.perf_counter()
             assert expected in ragviz(tmp_path / "store", *words.split(), **environment).stdout
             assert time.perf_counter() - start < database.BUSY / 2, "waited for the writer"
