@@ -35,6 +35,25 @@ def at(results, k, depth=5):
     return {name.split("@")[0]: values[0] for name, values in scores(measure(results, depth), k).items()}
 
 
+def test_single_gold_chunk_by_hand():
+    measured = at([retrieved("q", "abcde", "c")], 3)
+    assert measured == pytest.approx(
+        {
+            "recall": 1,
+            "chunk_recall": 1,
+            "precision": 1 / 3,
+            "f1": 0.5,
+            "hit": 1,
+            "all_groups": 1,
+            "ndcg": 0.5,  # 1 / log2(4)
+            "mrr": 1 / 3,
+            "map": 1 / 3,
+        }
+    )
+    below = at([retrieved("q", "abcde", "c")], 2)
+    assert {name: value for name, value in below.items() if value} == pytest.approx({"mrr": 1 / 3, "map": 1 / 3})
+
+
 def test_groups_with_several_chunks_by_hand():
     """Groups {b, x}, {d, e}, {y}: x and y are not retrieved, so two of three groups and three of five chunks are."""
     results = [retrieved("q", "abcde", "bx", "de", "y")]
@@ -69,6 +88,12 @@ def test_unanswerable_questions_are_counted_apart():
     table = measure([retrieved("a", "xyz", "x"), retrieved("b", "xyz"), retrieved("c", "xyz", "q")], 3)
     assert (table.question_ids, table.unranked) == (("a", "c"), ("b",))
     assert rank_metrics.ranks(table).tolist() == [1, 0]
+
+
+def test_short_and_empty_rankings_still_divide_by_k():
+    table = measure([retrieved("a", "x", "x"), retrieved("b", "", "x")], 4)
+    assert rank_metrics.precision(table).tolist() == [[1, 1 / 2, 1 / 3, 1 / 4], [0, 0, 0, 0]]
+    assert rank_metrics.recall(table)[:, 3].tolist() == [1, 0]
 
 
 def test_no_questions_give_empty_arrays_and_no_warnings():

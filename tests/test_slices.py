@@ -69,3 +69,15 @@ def test_a_question_that_needs_several_documents_counts_in_each_of_them():
     assert rows["document:a"].part.rows.tolist() == [0, 1, 2, 3, 4, 5, 6]
     assert (rows["kind:single"].n, rows["kind:multi"].n, rows["kind:reference"].n) == (7, 1, 1)
     assert rows["document:b"].difference is None
+
+
+def test_where_nothing_differs_a_slice_is_seldom_called_apart():
+    random, raw, apart = np.random.default_rng(3), 0, 0
+    questions = [question(n, f"d{n % 12}", language=("en", "zh", "de")[n % 3], words=3 + n % 7) for n in range(120)]
+    parts = slices.parts_of(questions, documents(questions))
+    for _ in range(40):
+        found = slices.judged(parts, paired(questions, list(random.normal(size=120))), RULE, "mrr")
+        raw += any((each.difference.p_value or 0.0) <= 0.05 for each in found.judged if each.difference)
+        apart += any((each.p_adjusted or 0.0) <= 0.05 for each in found.judged)
+    assert raw >= 15, "without the correction, most experiments would show a slice that differs"
+    assert apart <= 6, "2 of 40 are expected"

@@ -8,6 +8,7 @@ from dataclasses import astuple
 
 import numpy as np
 import pytest
+import statsmodels.api as sm
 from scipy import stats as scipy_stats
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.weightstats import DescrStatsW
@@ -26,14 +27,13 @@ from ragviz.stats.differences import (
     paired_difference,
     paired_differences,
 )
-from ragviz.stats.intervals import bands, estimate, estimates, moments, resampled_means
+from ragviz.stats.intervals import bands, estimate, estimates, moments, quantiles, resampled_means
 
 
 def test_no_values():
     assert estimate([]) == Estimate(None, None, None, 0)
     assert bands(np.zeros((0, 3))) == (None, None, None)
     assert estimates({}) == {}
-    assert holm([]) == []
 
 
 @pytest.mark.parametrize(
@@ -162,6 +162,23 @@ def test_p_values_are_near_those_of_randomisation_and_the_sign_test():
     assert paired_difference(np.zeros(85), differences).p_value == pytest.approx(sign_test, abs=0.015)
 
 
+def test_difference_interval_equals_scipy():
+    a, b = np.random.default_rng(5).random((2, 20))
+    expected = scipy_stats.ttest_rel(b, a).confidence_interval()
+    found = paired_difference(a, b)
+    reach = quantiles(np.array([found.freedom, 19.0]))
+    assert found.freedom <= 19
+    half = (expected.high - expected.low) / 2 * reach[0] / reach[1]
+    assert (found.low, found.high) == pytest.approx((found.mean - half, found.mean + half))
+
+
+def test_holm_by_hand():
+    assert holm([]) == []
+    assert holm([0.02]) == [0.02]
+    assert holm([0.01, 0.02, 0.03, 0.5]) == pytest.approx([0.04, 0.06, 0.06, 0.5])
+    assert holm([0.9, 0.8]) == [1, 1]
+
+
 @pytest.mark.parametrize("count", [1, 2, 7, 20])
 def test_corrections_equal_those_of_statsmodels(count):
     p_values = (np.random.default_rng(count).random(count) ** 2).round(2).tolist()  # some are equal
@@ -208,6 +225,14 @@ def test_what_settles_a_comparison_counts_the_correction_and_the_documents():
     assert more.documents == np.ceil(more.questions / 10) or more.documents == np.floor(more.questions / 10)
 
 
+def test_power_is_what_it_says():
+    """Samples with a true difference of the detectable size are told apart in about 80 % of 300 trials."""
+    random = np.random.default_rng(1)
+    size = detectable(paired_difference(np.zeros(100), [-1.0, 1.0] * 50))
+    found = paired_differences(random.normal(size, 1, (100, 300)))
+    assert 0.73 < np.mean([difference.p_value < 0.05 for difference in found]) < 0.87
+
+
 def test_ten_thousand_questions_stay_small_and_a_thousand_fast():
     tracemalloc.start()
     estimate(np.random.default_rng(0).random(10_000))
@@ -222,13 +247,16 @@ def test_ten_thousand_questions_stay_small_and_a_thousand_fast():
     assert time.process_time() - began < 0.2  # 0.03 s alone
 
 
+EQUAL = numbered(np.repeat(np.arange(12), 5))
 UNEQUAL = numbered(np.repeat(np.arange(9), [3, 11, 5, 5, 8, 20, 4, 3, 7]))
 
 
-def correlated(clusters):
-    """Values of which those of a cluster are alike, (n, 1)."""
+def correlated(clusters, columns=1):
+    """Values of which those of a cluster are alike, (n, columns)."""
     random = np.random.default_rng(3)
-    return random.normal(size=(clusters.count, 1))[clusters.labels] + random.normal(size=(len(clusters.labels), 1))
+    return random.normal(size=(clusters.count, columns))[clusters.labels] + random.normal(
+        size=(len(clusters.labels), columns)
+    )
 
 
 def test_a_question_is_in_the_cluster_of_each_of_its_documents():
@@ -309,6 +337,17 @@ def test_sums_by_cluster_and_parts():
         estimate([1, 2], clusters)
 
 
+def test_the_standard_error_equals_statsmodels_where_clusters_are_equal():
+    values = correlated(EQUAL)
+    fit = sm.OLS(values[:, 0], np.ones(60)).fit(
+        cov_type="cluster", cov_kwds={"groups": EQUAL.labels, "use_correction": False}
+    )
+    known = moments(values, EQUAL)
+    assert known.mean[0] == pytest.approx(fit.params[0])
+    assert known.error[0] == pytest.approx(fit.bse[0] * np.sqrt(12 / 11), rel=1e-9)
+    assert known.freedom[0] <= 11
+
+
 def test_the_standard_error_is_the_jackknifes_over_clusters():
     values = correlated(UNEQUAL)
     left_out = np.array([values[UNEQUAL.labels != g].mean() for g in range(9)])
@@ -357,8 +396,14 @@ def test_equivalence_equals_two_one_sided_tests_of_statsmodels():
     assert difference.equivalent(0.005) > 0.5, "the mean is 0.01"
 
 
-def test_a_rate_of_clusters_has_a_width_at_its_ends():
-    sure = estimate(np.ones(80), numbered(np.repeat(np.arange(8), 10)))
+def test_a_rate_of_clusters_is_wider_than_of_independent_questions_and_has_a_width_at_its_ends():
+    values = np.repeat([1.0, 1.0, 0.0, 1.0, 1.0, 1.0, 0.0, 1.0], 10)
+    labels = numbered(np.repeat(np.arange(8), 10))
+    by_document, by_question = estimate(values, labels), estimate(values)
+    assert by_document.low < by_question.low
+    assert 0 < by_document.low < 0.75 < by_document.high < 1
+    assert by_document.design_effect == pytest.approx(79 / 7)
+    sure = estimate(np.ones(80), labels)
     assert sure.low < estimate(np.ones(80)).low < 1 == sure.high
 
 
@@ -381,3 +426,14 @@ def test_intervals_cover_the_truth_of_correlated_questions(count, correlation, k
         _, low, high = bands(values, numbered(labels), samples=500)
         covered.append(((low <= truth) & (truth <= high)).mean())
     assert 0.92 <= np.mean(covered) <= 0.98
+
+
+def test_tests_of_correlated_questions_keep_their_level():
+    """Without a difference, 5 % of p-values are below 0.05 by cluster; by question they would be far more."""
+    random = np.random.default_rng(5)
+    labels = np.repeat(np.arange(15), random.integers(3, 41, 15))
+    values = random.normal(size=(15, 400))[labels] + random.normal(size=(len(labels), 400))
+    clustered = np.mean([d.p_value < 0.05 for d in paired_differences(values, numbered(labels))])
+    alone = np.mean([d.p_value < 0.05 for d in paired_differences(values)])
+    assert 0.02 <= clustered <= 0.085
+    assert alone > 0.3
