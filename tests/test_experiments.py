@@ -146,19 +146,19 @@ def test_the_baseline_is_the_newest_run_that_a_person_made(workspace, question_s
     assert named() == (planned, ""), "there is no run: the first cell"
     corpus = workspace.store.corpora.get("plant")
     indexing.build_index(workspace, corpus, "small", IndexConfig(embedder="", chunk_size=30))
-    config = RunConfig(workspace.store.indexes.get("small").id, question_set.id, "bm25", k=5)
+    config = RunConfig(workspace.store.indexes.get("small").id, question_set.id, "bm25", k=5, limit=2)
     running.run(workspace, "mine", config)
     with_mine, baseline = named()
     assert (baseline, [cell.name for cell in with_mine.cells]) == ("as mine", ["as mine", "20", "40"])
     first = with_mine.cells[0]
-    assert (first.index.chunk_size, first.run.k, first.run.split) == (30, 5, "validation")
+    assert (first.index.chunk_size, first.run.k, first.run.split, first.run.limit) == (30, 5, "validation", 0)
     assert named("mine") == (with_mine, "as mine")
     assert named("40") == (planned, "40")
     rule = declaring.rule_of(with_mine, primary="recall@1", minimum_effect=0.05, baseline=baseline)
     sweeping.sweep(workspace, declaring.declare(workspace, "chunks", question_set, with_mine, rule, "validation"))
     assert named()[1] == "as mine", "the runs of cells are no baseline, and the declared one stays"
     indexing.build_index(workspace, corpus, "forty", IndexConfig(embedder="", chunk_size=40))
-    running.run(workspace, "same", replace(config, index=workspace.store.indexes.get("forty").id, k=3))
+    running.run(workspace, "same", replace(config, limit=0, index=workspace.store.indexes.get("forty").id, k=3))
     other = experiment_verbs.with_baseline(workspace, "another", question_set, planned)
     assert other == (planned, "40"), "an equal cell is the baseline"
 

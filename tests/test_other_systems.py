@@ -74,7 +74,7 @@ def test_verdicts_tell_where_answers_with_references_are_lost(workspace):
     }  # fmt: skip
     assert steps == {"Not retrieved": 4, "Not answered": 1, "Retrieved, not used": 2, "Correct": 1}
     assert sentence == (
-        "1 of 8 questions are answered correctly. Its contexts lack what 4 of 7 lost questions need: look at retrieval "
+        "1 of 8 questions is answered correctly. Its contexts lack what 4 of 7 lost questions need: look at retrieval "
         "first."
     )
     assert judgements.decided_words(judgement).endswith("; what the contexts hold by verdicts on claims (8)")

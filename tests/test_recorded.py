@@ -23,7 +23,7 @@ from ragviz.core.settings import Settings
 from ragviz.index import indexing
 from ragviz.jobs import worker
 from ragviz.library.project import Project
-from ragviz.runs import contexts, imports, measurements, recorded, running
+from ragviz.runs import contexts, imports, judgements, measurements, recorded, running
 from ragviz.service import target_verbs
 from ragviz.targets import logged_file
 from ragviz.targets.callables import Called
@@ -111,6 +111,7 @@ def test_what_failed_is_kept_with_its_reason_and_asked_again(
         evaluated = workspace.store.judgements.all(run.id)
         assert "HTTP 500 (Out of memory)" in evaluated["q2"].recording.reason
         assert [*recorded.unanswered(workspace, run)] == ["q0", "q2"]
+        assert judgements.check(workspace, run).problems == ("2 questions got no answer.",)
         workspace.store.targets.add(asker.endpoint)
         done = worker.perform_new(workspace, target_verbs.record(workspace, "bot", question_set, "live", {}))
         assert done.result["unanswered"] == {}

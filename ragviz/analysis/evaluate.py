@@ -170,7 +170,7 @@ class Scored:
 
 
 STATUS_WORDS = {
-    "ok": "scored", "not_applicable": "not applicable", "no_answer": "abstained", "judge_error": "judge error",
+    "ok": "scored", "not_applicable": "not applicable", "no_answer": "without answer", "judge_error": "judge error",
     "skipped": "skipped",
 }  # fmt: skip
 """Status of a score → what a person reads."""
@@ -180,7 +180,7 @@ def without_words(statuses: Mapping[str, int]) -> str:
     """Return how many questions have no score of a metric, and why; "" when all have one.
 
     >>> without_words({"ok": 4, "judge_error": 3, "not_applicable": 2}), without_words({"ok": 4, "no_answer": 1})
-    ('2 not applicable, of the others 3 judge errors', '1 abstained')
+    ('2 not applicable, of the others 3 judge errors', '1 without answer')
     """
     counts = [(status, n) for status, n in statuses.items() if status != "ok" and n]
     plural = {status: "s" if status == "judge_error" and n > 1 else "" for status, n in counts}

@@ -219,7 +219,7 @@ def _answered_words(measured: Measured) -> str:
     if answers.known and answers.unjudged == answers.known:
         return "its answers are not judged"
     questions = "" if len(measured.ranks) else " questions"
-    words = f"{answers.right:,} of {answers.known:,}{questions} are answered correctly"
+    words = f"{answers.right:,} of {answers.known:,}{questions} {agreed(answers.right, 'is')} answered correctly"
     unjudged = "cannot be told" if measured.knows.opaque else "are not judged"
     return words + (f", {answers.unjudged:,} {unjudged}" if answers.unjudged else "")
 

@@ -97,7 +97,7 @@ def questions_plan(set_name: str, as_json: Json = False) -> None:
     question_set = workspace.store.sets.get(set_name)
     made = plan_record.shown(workspace.store, question_set)
     if not made.cells:
-        raise UsageError(f"Nothing was generated into '{question_set.name}': ragviz questions generate --name it.")
+        raise UsageError(f"Nothing was generated into '{question_set.name}': see ragviz questions generate --help.")
 
     def draw() -> None:
         title = f"{question_set.name}: made/planned"

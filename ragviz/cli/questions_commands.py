@@ -50,7 +50,7 @@ def questions_list(as_json: Json = False) -> None:
 @questions_app.command("show")
 def questions_show(
     set_name: str,
-    status: Annotated[str, typer.Option(help="proposed, accepted or rejected.")] = "",
+    status: Annotated[str, typer.Option(help="proposed, accepted, rejected or quarantined.")] = "",
     kind: Kind = "",
     document: WithEvidence = "",
     find: Annotated[str, typer.Option(help="Words in question or answer.")] = "",
@@ -135,6 +135,8 @@ def questions_banks(set_name: str, file: Path, as_json: Json = False) -> None:
     console.warn(*imported.problems)
     body = {"questions": question_set.name, "banks": len(imported.banks), "problems": list(imported.problems)}
     console.show(body, as_json, lambda: console.say(counts.counted(len(imported.banks), "bank")))
+    if not imported.banks:
+        raise typer.Exit(1)
 
 
 @questions_app.command("import")

@@ -69,7 +69,9 @@ def runs_list(
 def runs_questions(
     run_name: RunName,
     k: K = None,
-    outcome: Annotated[str, typer.Option(help="found, below k, missed, reference only or unanswerable.")] = "",
+    outcome: Annotated[
+        str, typer.Option(help="found, below k, missed, reference only, unanswerable or not ranked.")
+    ] = "",
     cause: Annotated[str, typer.Option(help="Cause of the loss, as in `ragviz results --json`: not_retrieved …")] = "",
     kind: Kind = "",
     document: WithEvidence = "",

@@ -89,10 +89,11 @@ def listen(
     Point the exporter of your system's traces to http://127.0.0.1:PORT/v1/traces. Nothing else of the spans is kept.
     """
     workspace = console.open_workspace()
+    known = workspace.store.corpora.get(corpus) if corpus else None
     gathered = traffic.Traces(share)
     with traffic.listening(port, gathered) as taken:
         console.say(f"Listening, until Ctrl-C, at http://127.0.0.1:{taken}{traffic.PATH}")
-        into = corpus_verbs.ensure(workspace, corpus or name)
+        into = known or corpus_verbs.ensure(workspace, name)
         with suppress(Cancelled), console.bar() as watch:
             run_verbs.listen(workspace, into, name, gathered, most=most, daily=daily, progress=watch)
     run = workspace.store.runs.find(name)

@@ -132,7 +132,7 @@ def with_run(workspace: Workspace, planned: Planned, run: Run) -> tuple[Planned,
     It asks the same questions, and is judged in the same way, as the others.
     """
     of = planned.cells[0].run
-    asked = {name: getattr(of, name) for name in ("questions", "split", "metrics", "judge", "seed")}
+    asked = {name: getattr(of, name) for name in ("questions", "split", "limit", "metrics", "judge", "seed")}
     config = replace(choices.resolved(workspace, replace(run.config, **asked)), index="")
     cell = Cell(f"as {run.name}", IndexConfig(**run.provenance["index_config"]), config)
     for other in planned.cells:

@@ -107,7 +107,7 @@ def notes(result: Mapping[str, Any], most: int = NAMED) -> list[str]:
     >>> result = {"usable": 4, "limit": 9, "short": {"bridge": 5}, "reasons": {"asked already": 2}, "unverified": 1}
     >>> for line in notes(result):
     ...     print(line)
-    4 usable of 9: missing are 5 bridge. Tries failed because: asked already (2). For more, add documents or ask for \
+    4 usable of 9, missing: 5 bridge. Tries failed because: asked already (2). For more, add documents or ask for \
 other types.
     1 question could not be verified: generating again tries it again.
     >>> print(*notes({"usable": 31, "limit": 50, "barren": 2, "generator": "extractive"}))
@@ -125,7 +125,7 @@ repeating a template. Write some, import some, or connect a model.
         why = plan_record.reason_words(result["reasons"])
         tries = f"Tries failed because: {why}. " if why else ""
         more = "For more, add documents or ask for other types."
-        lines.append(f"{usable:,} usable of {limit:,}: missing are {missing}. {tries}{more}")
+        lines.append(f"{usable:,} usable of {limit:,}, missing: {missing}. {tries}{more}")
     lines += unasked_words(result.get("nothing", {}), most)
     if failed := result.get("unverified", 0):
         them = "them" if failed > 1 else "it"

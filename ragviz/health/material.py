@@ -228,9 +228,12 @@ def _searched(
 
 
 def ways(runs: Sequence[Run]) -> list[Run]:
-    """Return the newest run of each way of ranking, at most `MOST_RUNS`; `runs` come the newest first."""
+    """Return the newest run of each way of ranking, at most `MOST_RUNS`; `runs` come the newest first.
+
+    Those that asked the whole set go before those of a side or of some questions.
+    """
     newest: dict[tuple[Any, ...], Run] = {}
-    for run in runs:
+    for run in sorted(runs, key=lambda run: bool(run.config.split or run.config.limit)):
         config = run.config
         if run.knows.first_k and run.knows.ranking:
             key = (config.index, config.retriever, config.k, config.reranker, config.rerank_depth, config.rrf_constant)

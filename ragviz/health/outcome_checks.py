@@ -94,7 +94,7 @@ def stale(material: Material) -> Found:
         findings.append(Finding(question.id, float(lost), f"set aside: {staleness.why(question)}"))
     aside = counted(len(material.set_aside), "question", "is")
     note = (
-        f"{aside} set aside, and asked by no run until the evidence is mended: `ragviz questions mend SET` lists where "
-        "its words may stand now."
+        f"{aside} set aside, and asked by no run until the evidence is mended, on the page or by `ragviz questions "
+        "edit SET QUESTION --quote`."
     )
     return Found(tuple(findings), "", note if material.set_aside else "")

@@ -195,6 +195,7 @@ def _import_run(workspace: Workspace, arguments: Mapping[str, Any], progress: Pr
     reading = logged_file.read(path.read_bytes(), name, arguments["format"], arguments["roles"])
     questions = arguments["questions"]
     question_set = workspace.store.sets.get(questions) if questions else None
+    imports.logs_of(reading, arguments["system"])
     corpus = workspace.store.corpora.ensure(arguments["corpus"])
     runs = imports.import_reading(
         workspace, corpus, arguments["name"], reading, question_set, arguments["system"], progress

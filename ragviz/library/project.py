@@ -419,7 +419,8 @@ class Project(Shown):
     def _title(self) -> str:
         return f"ragviz project in {self.workspace.settings.home}"
 
-    def _table(self) -> pd.DataFrame:
+    def to_pandas(self) -> pd.DataFrame:
+        """A row for each corpus, by name: what it holds, counted."""
         import pandas as pd
 
         store = self.workspace.store

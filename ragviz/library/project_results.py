@@ -237,7 +237,8 @@ class Run(Shown):
         import pandas as pd
 
         current = self._record()
-        causes = moved_questions.causes_of(current, k or current.config.k, comparisons.stored(self.workspace))
+        k = overviews.summary_at(self.workspace, current, k).k
+        causes = moved_questions.causes_of(current, k, comparisons.stored(self.workspace))
         steps = diagnose.waterfall(list(causes.values()), current.knows)[1:]
         index = pd.Index([step.cause for step in steps], name="cause")
         return pd.Series([step.count for step in steps], index=index, name="questions", dtype="int64")
@@ -404,8 +405,12 @@ class Experiment(Shown):
     def _title(self) -> str:
         return f"Experiment '{self.name}': {self.outcome.sentence}"
 
+    def to_pandas(self) -> pd.DataFrame:
+        """Its cells, as `cells` returns them."""
+        return self.cells()
+
     def _table(self) -> pd.DataFrame:
-        return self.cells()[["state", "mean", "difference", "verdict", "tokens"]]
+        return self.to_pandas()[["state", "mean", "difference", "verdict", "tokens"]]
 
 
 _DTYPES = {"text": "str", "integer": "Int64", "number": "Float64", "yes/no": "boolean"}

@@ -68,7 +68,7 @@ def dollars(amount: float) -> str:
 def without_price(model: str, *, budget: bool = False) -> str:
     """Return the sentence that calls of a model cannot be limited, by a budget or a person's month: it has no price."""
     limit = "A budget" if budget else "RAGVIZ_MONTHLY_BUDGET"
-    return f"{limit} needs the price of '{model}': enter it on the settings page."
+    return f"{limit} needs the price of '{model}': enter it on the settings page, or by `ragviz prices set`."
 
 
 def paid_words(paid: Paid, *, priced: bool = True) -> str:
@@ -177,7 +177,7 @@ class Spending:
                 "RAGVIZ_MONTHLY_BUDGET is higher."
             )
         if not self._held:
-            reason = f"{dollars(paid)} of it are spent. Give a higher budget, and resume."
+            reason = f"{dollars(paid)} of it are spent. Start it again with a higher budget: nothing is paid twice."
         else:
             calls = f"{self._unknown:,} call{'s' * (self._unknown != 1)}"
             reason = (

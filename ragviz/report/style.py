@@ -167,7 +167,7 @@ def all_named(names: Iterable[str], most: int) -> list[str]:
     """Shorten names that stand in one figure as `named` does, so that they stay distinct.
 
     >>> all_named(["sample-experiment · 100 knn", "sample-experiment · 200 knn"], 14)
-    ['sampl…100 knn', 'sampl…200 knn']
+    ['sample-ex…100…', 'sample-ex…200…']
     """
     return [html.escape(name, quote=False) for name in distinct(names, most)]
 

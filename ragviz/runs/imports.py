@@ -79,6 +79,20 @@ def import_run(
         raise
 
 
+def logs_of(reading: Reading, system: str) -> list[Log]:
+    """Return what a file holds of a system, "" for all.
+
+    Raises:
+        UsageError: there is no such system.
+
+    """
+    logs = [log for log in reading.logs if system in ("", log.system)]
+    if not logs:
+        known = ", ".join(f"'{log.system}'" for log in reading.logs if log.system)
+        raise UsageError(f"The file has no system '{system}': it {f'has {known}' if known else 'names none'}.")
+    return logs
+
+
 def import_reading(
     workspace: Workspace,
     corpus: Corpus,
@@ -96,10 +110,7 @@ def import_reading(
         UsageError: as `import_run`; there is no such system, or there are no questions.
 
     """
-    logs = [log for log in reading.logs if system in ("", log.system)]
-    if not logs:
-        known = ", ".join(f"'{log.system}'" for log in reading.logs)
-        raise UsageError(f"The file has no system '{system}': it has {known}.")
+    logs = logs_of(reading, system)
     asked = [each for each in workspace.store.questions.all(question_set.id) if each.asked] if question_set else []
     runs: list[Run] = []
     for log in logs:

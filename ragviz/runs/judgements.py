@@ -62,6 +62,8 @@ def check(workspace: Workspace, current: Run) -> Checked:
         problems.append(
             f"A step failed for {failed} of {counted(len(store.rankings.questions(current.id)), 'question')}."
         )
+    if unanswered := sum(current.provenance.get("unanswered", {}).values()):
+        problems.append(f"{counted(unanswered, 'question')} got no answer.")
     if not_reranked := choices.not_reranked(current):
         problems.append(
             f"Reranking failed for {counted(len(not_reranked), 'question')}: {next(iter(not_reranked.values()))} Make "

@@ -228,10 +228,12 @@ def of_answer(evaluated: EvaluatedAnswer | None, run: Run) -> None:
         why = "RAGQuestEval was not among the metrics of this run."
         if not answers:
             why = "This run has no answers: RAGQuestEval compares an answer with its reference."
+        elif evaluated is not None and evaluated.recording.status != "answered":
+            why = "No answer was given here: there is nothing that RAGQuestEval could compare with the reference."
         elif evaluated is not None and not (evaluated.question.answer and evaluated.recording.answer):
             why = "RAGQuestEval compares an answer with its reference, and one of them is missing here."
         with notices.empty(why):
-            if not run.knows.opaque:
+            if not run.knows.opaque and (evaluated is None or evaluated.recording.status == "answered"):
                 address.link("run", "Make a run with RAGQuestEval")
         return
     variant = next(iter(banks))
