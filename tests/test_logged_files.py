@@ -340,4 +340,4 @@ def test_an_import_of_several_systems_that_is_stopped_goes_on_with_those_that_la
     assert [(run.name, run.status) for run in runs] == [("x · a", "done"), ("x · b", "done")]
     assert runs[0].id == first.id
     with pytest.raises(UsageError, match="no system 'c': it has 'a', 'b'"):
-        imports.import_reading(workspace, corpus, "y", reading, system="c")
+        imports.import_reading(workspace, corpus, "y", imports.of_system(reading, "c"))

@@ -195,11 +195,9 @@ def _import_run(workspace: Workspace, arguments: Mapping[str, Any], progress: Pr
     reading = logged_file.read(path.read_bytes(), name, arguments["format"], arguments["roles"])
     questions = arguments["questions"]
     question_set = workspace.store.sets.get(questions) if questions else None
-    imports.logs_of(reading, arguments["system"])
+    chosen = imports.of_system(reading, arguments["system"])
     corpus = workspace.store.corpora.ensure(arguments["corpus"])
-    runs = imports.import_reading(
-        workspace, corpus, arguments["name"], reading, question_set, arguments["system"], progress
-    )
+    runs = imports.import_reading(workspace, corpus, arguments["name"], chosen, question_set, progress)
     told = dict.fromkeys(problem for log in reading.logs for problem in log.told)
     told |= dict.fromkeys(problem for run in runs for problem in run.provenance.get("problems", ()))
     items = sum(run.provenance["n"] for run in runs)

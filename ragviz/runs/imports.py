@@ -79,8 +79,8 @@ def import_run(
         raise
 
 
-def logs_of(reading: Reading, system: str) -> list[Log]:
-    """Return what a file holds of a system, "" for all.
+def of_system(reading: Reading, system: str) -> Reading:
+    """Return a reading with nothing but what it holds of a system, "" for all.
 
     Raises:
         UsageError: there is no such system.
@@ -90,7 +90,7 @@ def logs_of(reading: Reading, system: str) -> list[Log]:
     if not logs:
         known = ", ".join(f"'{log.system}'" for log in reading.logs if log.system)
         raise UsageError(f"The file has no system '{system}': it {f'has {known}' if known else 'names none'}.")
-    return logs
+    return replace(reading, logs=tuple(logs))
 
 
 def import_reading(
@@ -99,26 +99,24 @@ def import_reading(
     name: str,
     reading: Reading,
     question_set: QuestionSet | None = None,
-    system: str = "",
     progress: Progress = silent,
 ) -> list[Run]:
-    """Store what a file holds of each system as the run "name · system"; of one, or the chosen `system`, as `name`.
+    """Store what a reading holds of each system as the run "name · system"; of a single one as `name`.
 
     A file without questions is of those of `question_set`, by id, else by place.
 
     Raises:
-        UsageError: as `import_run`; there is no such system, or there are no questions.
+        UsageError: as `import_run`; there are no questions.
 
     """
-    logs = logs_of(reading, system)
     asked = [each for each in workspace.store.questions.all(question_set.id) if each.asked] if question_set else []
     runs: list[Run] = []
-    for log in logs:
-        called = name if len(logs) == 1 else f"{name} · {log.system or len(runs) + 1}"
+    for log in reading.logs:
+        called = name if len(reading.logs) == 1 else f"{name} · {log.system or len(runs) + 1}"
         log = _with_questions(log, asked)
         before, fingerprint = workspace.store.runs.find(called), _fingerprint(_content(log), question_set)
         resumed = before is not None and (before.status, before.fingerprint) == ("done", fingerprint)
-        again = len(logs) > 1 and before is not None and resumed and before.corpus_id == corpus.id
+        again = len(reading.logs) > 1 and before is not None and resumed and before.corpus_id == corpus.id
         runs.append(before if before and again else import_run(workspace, corpus, called, log, question_set, progress))
     return runs
 

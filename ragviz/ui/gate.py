@@ -45,6 +45,10 @@ MOST_WINDOWS = 64
 MOST_FILES = 10
 """How many files of the largest size that may be uploaded a person may keep: Streamlit has them in memory."""
 _log = logging.getLogger("ragviz")
+_OWN_PAGE = re.compile(r"/(?![/\\])[!-~]*")
+"""A path of this server, with its parameters: no other server's, and no further header."""
+_LONGEST_PAGE = 2_000
+"""Characters of an address that a cookie has room for."""
 _LOOKED_AT = 1.0
 """Seconds in which a sign-in is not looked up again among those that another process has ended."""
 
@@ -309,7 +313,7 @@ def _called(allowed: Access, who: SignedIn) -> str:
 
 def _noting_sign_in(scope: Scope, send: Send, allowed: Access) -> Send:
     """Return a `send` that logs whose sign-in begins with an answer, and leads them to the page they asked for."""
-    from starlette.datastructures import MutableHeaders
+    from starlette.datastructures import Headers, MutableHeaders
     from starlette.requests import cookie_parser
 
     async def noted(message: Message) -> None:
@@ -319,7 +323,7 @@ def _noting_sign_in(scope: Scope, send: Send, allowed: Access) -> Send:
             who = _of_cookie(set_now, allowed)
             if who is not None:
                 _log.info("Signed in", extra={"person": _called(allowed, who)})
-                page = unquote(cookie_parser(MutableHeaders(scope=scope).get("cookie", "")).get(PAGE, ""))
+                page = unquote(cookie_parser(Headers(scope=scope).get("cookie", "")).get(PAGE, ""))
                 if _OWN_PAGE.fullmatch(page):
                     headers["location"] = page
         await send(message)
@@ -327,22 +331,16 @@ def _noting_sign_in(scope: Scope, send: Send, allowed: Access) -> Send:
     return noted
 
 
-_OWN_PAGE = re.compile(r"/(?![/\\])[!-~]*")
-"""A path of this server, with its parameters: no other server's, and no further header."""
-
-
 def _page_cookie(scope: Scope) -> list[tuple[bytes, bytes]]:
     """Return the header that remembers the page which a browser asks for; none for its parts, and what is too long."""
-    accepted = next((value for name, value in scope["headers"] if name.lower() == b"accept"), b"")
+    from starlette.datastructures import Headers
+
     query = scope["query_string"].decode("latin-1")
     page = quote(scope["path"] + (query and f"?{query}"), safe="")
-    if scope["method"] != "GET" or b"text/html" not in accepted or len(page) > _LONGEST_PAGE:
+    is_page = scope["method"] == "GET" and "text/html" in Headers(scope=scope).get("accept", "")
+    if not is_page or len(page) > _LONGEST_PAGE:
         return []
     return [(b"set-cookie", f"{PAGE}={page}; Path={_base() or '/'}; Max-Age=600; HttpOnly; SameSite=Lax".encode())]
-
-
-_LONGEST_PAGE = 2_000
-"""Characters of an address that a cookie has room for."""
 
 
 async def _refuse(scope: Scope, send: Send, words: str, allowed: Access, who: SignedIn | None = None) -> None:
