@@ -134,7 +134,7 @@ def shards(database: str, chunks: Sequence[int], counts: Sequence[int], rate: fl
                     assert job.status == "done", job.error
                     info = workspace.store.indexes.get("i")
                     index = workspace.index(info)
-                    vectors = workspace.embedder_of(info.config).embed([f"room {n}" for n in range(50)], "query")
+                    vectors = workspace.embedder(info.config.embedder).embed([f"room {n}" for n in range(50)], "query")
                     found = index.knn(vectors, 20)
                     took = (job.finished or 0) - (job.started or 0)
                     alone = alone or took * count / counts[0]

@@ -34,7 +34,6 @@ from rows import row
 from ragviz.backends.elastic_requests import chunk_source, knn_body
 from ragviz.backends.exact import MOST_QUERIES, SCORE_BYTES
 from ragviz.backends.protocol import Index
-from ragviz.core.configuration import IndexConfig
 from ragviz.core.document import Chunk
 from ragviz.core.ranking import Ranking
 from ragviz.core.settings import Settings
@@ -113,7 +112,7 @@ def measure_local(
 ) -> list[Ranking]:
     """Print the row of the local index against NumPy; return the rankings, the ground truth for the others."""
     with tempfile.TemporaryDirectory() as folder:
-        index = Workspace(Settings(_env_file=None, home=Path(folder))).open_index("benchmark", IndexConfig())
+        index = Workspace(Settings(_env_file=None, home=Path(folder))).open_index("benchmark", "local", {})
         fill(index, chunks, vectors)
         rankings = index.knn(queries, depth)
         seconds, bare = medians(rounds, lambda: index.knn(queries, depth), lambda: bare_numpy(vectors, queries, depth))
@@ -192,7 +191,7 @@ def measure_elasticsearch(
 
     client = Elasticsearch(url, request_timeout=300)
     workspace = Workspace(Settings(_env_file=None, elasticsearch_url=url))
-    index: Any = workspace.open_index(f"benchmark {secrets.token_hex(4)}", IndexConfig(backend="elasticsearch"))
+    index: Any = workspace.open_index(f"benchmark {secrets.token_hex(4)}", "elasticsearch", {})
     try:
         few = slice(0, WARM)
         for _ in range(options.rounds):

@@ -311,7 +311,7 @@ def new_index() -> None:
         new, busy = partial(build, name, given), "Being built with these settings…"
         job_panel.button("Build index", "build-index", new, active=going, going=busy, disabled=not name, kind="primary")
     with right, notices.errors_shown():
-        if warning := language_warning(config, documents):
+        if warning := language_warning(config.embedder, documents):
             st.warning(plain(warning))
         preview(documents, config)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ragviz.core import addresses, processes
 from ragviz.core.call import Exceeded, Limits, Paid
-from ragviz.core.configuration import NO_EMBEDDER, REMOTE, Backend, IndexConfig, IndexInfo, Run
+from ragviz.core.configuration import NO_EMBEDDER, REMOTE, Backend, IndexInfo, Run
 from ragviz.core.digests import new_id
 from ragviz.core.errors import UsageError
 from ragviz.core.person import Person
@@ -85,24 +85,24 @@ class Workspace:
 
     def index(self, info: IndexInfo) -> Index:
         """Open the index of a row, whether or not it is built."""
-        return self.open_index(self.index_name(info), info.config)
+        return self.open_index(self.index_name(info), info.config.backend, info.config.options)
 
     def index_name(self, info: IndexInfo) -> str:
         """Return the name of a row's index on its backend, unique to the row."""
         return f"{info.name}-{info.id}"
 
-    def open_index(self, name: str, config: IndexConfig) -> Index:
+    def open_index(self, name: str, backend: Backend, options: Mapping[str, Any]) -> Index:
         """Open the index `name`, which need not exist yet, on its backend.
 
-        `config.options` are the backend's own: for Elasticsearch those of `elastic_requests.OPTIONS`; the local backend
-        has none.
+        `options` are the backend's own: for Elasticsearch those of `elastic_requests.OPTIONS`; the local backend has
+        none.
 
         Raises:
             UsageError: the backend has no such option, or is Elasticsearch without an address.
 
         """
-        settings, options = self.settings, dict(config.options)
-        if config.backend == "local":
+        settings = self.settings
+        if backend == "local":
             from ragviz.backends.local import LocalIndex
 
             if options:
@@ -112,18 +112,11 @@ class Workspace:
 
         if not settings.elasticsearch_url:
             raise UsageError(f"Index {name!r} is on Elasticsearch, which has no address here; set ELASTICSEARCH_URL.")
-        return ElasticIndex(name, settings, options)
+        return ElasticIndex(name, settings, dict(options))
 
     def embedder_name(self, name: str | None) -> str:
         """Return the embedder of an index by the name that a person gave: "" for "none", the default without a name."""
         return "" if name == NO_EMBEDDER else name or self.settings.embedder
-
-    def embedder_of(
-        self, config: IndexConfig, spending: Spending | None = None, progress: Progress = silent
-    ) -> Embedder:
-        """Open the embedder of an index, with the prompts that were chosen for it; as `embedder`."""
-        prompts: dict[Kind, str] = {"query": config.query_prompt, "passage": config.passage_prompt}
-        return self.embedder(config.embedder, spending, progress, prompts)
 
     def embedder(
         self,

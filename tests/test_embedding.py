@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ragviz.core.configuration import IndexConfig
 from ragviz.core.document import DocumentInfo
 from ragviz.core.errors import Cancelled, ModelError
 from ragviz.models import embedding, weights
@@ -265,5 +264,5 @@ def test_the_retriever_that_is_proposed(languages, embedder, retriever, why):
         DocumentInfo(code, "c", f"{code}.txt", "ok", 0, size, code, "", "", 9, (), "", 0.0)
         for code, size in languages.items()
     ]
-    name, said = retrievers.proposed(IndexConfig(embedder=embedder), documents)
+    name, said = retrievers.proposed(embedder, documents)
     assert (name, said[: len(why)], bool(said)) == (retriever, why, bool(why))

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from ragviz.backends.protocol import Index
-from ragviz.core.configuration import IndexConfig
 from ragviz.core.errors import DamagedIndex, SearchError
 from ragviz.core.ranking import Ranking
 from ragviz.core.settings import Settings
@@ -28,9 +27,8 @@ def opened(backend: str, request: pytest.FixtureRequest, tmp_path) -> Iterator[O
 
     def open_one(name: str = "handbook", **options: object) -> Index:
         options = {"type": "flat"} | options if backend == "elasticsearch" else {}
-        config = IndexConfig(backend=backend, options=options)
         settings = Settings(_env_file=None, home=tmp_path, elasticsearch_url=url)
-        index = Workspace(settings).open_index(f"{name} {run}", config)
+        index = Workspace(settings).open_index(f"{name} {run}", backend, options)
         indexes.append(index)
         return index
 

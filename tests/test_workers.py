@@ -193,7 +193,7 @@ def rooms(workspace: Workspace, count: int) -> Corpus:
 
 def rankings(workspace: Workspace) -> list[Ranking]:
     info = workspace.store.indexes.get("i")
-    [vectors] = [workspace.embedder_of(info.config).embed([f"room {n}" for n in range(30)], "query")]
+    [vectors] = [workspace.embedder(info.config.embedder).embed([f"room {n}" for n in range(30)], "query")]
     return workspace.index(info).knn(vectors, 20)
 
 

@@ -42,7 +42,7 @@ def index_build(
         changed = [name.replace("_", " ") for name in after if before[name] != after[name]]
         anew = f"anew, with another {', '.join(changed)}" if changed else "as it was"
         console.warn(f"Index '{index_name}' is built {anew}.")
-    console.warn(retrievers.language_warning(config, workspace.store.documents.all(target.id)))
+    console.warn(retrievers.language_warning(config.embedder, workspace.store.documents.all(target.id)))
     built = console.perform(workspace, job).result
     line = f"{counts.counted(built['chunks'], 'chunk')}: {built['added']:,} new, {built['removed']:,} removed, "
     line += f"{counts.counted(built['embedded'], 'text')} embedded"
@@ -71,7 +71,7 @@ def index_preview(
     if displayed is None:
         missing = f"readable document '{document}'" if document else "text to cut"
         raise UsageError(f"Corpus '{target.name}' has no {missing}: `ragviz corpus show` lists its documents.")
-    console.warn(retrievers.language_warning(config, documents))
+    console.warn(retrievers.language_warning(config.embedder, documents))
     body = _preview_body(workspace, target, documents, displayed, config)
 
     def draw() -> None:

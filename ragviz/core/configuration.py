@@ -100,6 +100,11 @@ class IndexConfig:
     )
     options: Mapping[str, Any] = choice({}, "Options of the backend", swept=False)
 
+    @property
+    def prompts(self) -> dict[Literal["query", "passage"], str]:
+        """The prompts of an endpoint's embedder."""
+        return {"query": self.query_prompt, "passage": self.passage_prompt}
+
     def hash(self) -> str:
         """Return 16 hex characters, equal for configurations that find the same: replicas change nothing."""
         return hash_of(replace(self, options={name: self.options[name] for name in self.options if name != "replicas"}))

@@ -192,6 +192,6 @@ def _cell(workspace: Workspace, name: str, values: Mapping[str, Any], common: Ma
     chunking.check(index)
     retrievers.check_offered(index, run.retriever)
     rerankers.check_offered(index, run.reranker)
-    workspace.open_index("cell", index)
+    workspace.open_index("cell", index.backend, index.options)
     choices.check_run(run)
     return Cell(name, index, replace(choices.resolved(workspace, run), index=""))

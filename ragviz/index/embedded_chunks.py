@@ -87,7 +87,7 @@ def help_with(workspace: Workspace, share: Share, progress: Progress) -> int:
     """
     info = replace(workspace.store.indexes.get(share.subject), config=IndexConfig(**share.facts["config"]))
     spending = workspace.spending(info.id)
-    embedder = workspace.embedder_of(info.config, spending, progress)
+    embedder = workspace.embedder(info.config.embedder, spending, progress, info.config.prompts)
     if embedder.identity != share.facts["identity"]:
         raise UsageError(
             f"The embedder is {embedder.identity} here, and {share.facts['identity']} where index '{info.name}' is "

@@ -178,7 +178,7 @@ def _build(
 ) -> Built:
     """Build the index of a row anew, or update it where its chunks can be kept."""
     documents = workspace.store.documents.readable(corpus.id)
-    embedder = workspace.embedder_of(config, spending, progress) if config.embedder else None
+    embedder = workspace.embedder(config.embedder, spending, progress, config.prompts) if config.embedder else None
     info, damage = (info, "") if fresh else examined(workspace, info)
     identity = embedder.identity if embedder else ""
     same_choices = (info.config, info.embedder_identity) == (config, identity)
@@ -200,7 +200,7 @@ def check_build(workspace: Workspace, corpus: Corpus, name: str, config: IndexCo
         raise UsageError(f"Index '{info.name}' {where}: delete it first, or choose another name.")
     if not any(d.characters for d in workspace.store.documents.all(corpus.id)):
         raise UsageError(f"Corpus '{corpus.name}' has no text to index: add documents first.")
-    workspace.open_index(name, config)
+    workspace.open_index(name, config.backend, config.options)
 
 
 def _fill(

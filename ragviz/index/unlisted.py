@@ -10,7 +10,8 @@ import json
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, replace
+from dataclasses import replace
+from typing import Any
 
 from ragviz.core import processes
 from ragviz.core.configuration import IndexConfig, IndexInfo
@@ -43,7 +44,7 @@ def unlisted(
     """
     _drop_left(workspace)
     documents = tuple(workspace.store.documents.readable(corpus_id))
-    embedder = workspace.embedder_of(config, spending, progress) if config.embedder else None
+    embedder = workspace.embedder(config.embedder, spending, progress, config.prompts) if config.embedder else None
     identity, dims = (embedder.identity, embedder.dims) if embedder else ("", 0)
     now = time.time()
     info = IndexInfo(
@@ -71,11 +72,12 @@ def _note(workspace: Workspace, info: IndexInfo, *, present: bool) -> None:
     """Record that an index is there, with the process that uses it, or that it is gone."""
     entries = [entry for entry in _entries(workspace) if entry["id"] != info.id]
     if present:
-        entries.append({"id": info.id, "config": asdict(info.config), "process": processes.this_process()})
+        where = {"backend": info.config.backend, "options": dict(info.config.options)}
+        entries.append({"id": info.id, **where, "process": processes.this_process()})
     workspace.store.cache(NAME).put_many({_OPEN: json.dumps(entries).encode()})
 
 
-def _entries(workspace: Workspace) -> list[dict[str, object]]:
+def _entries(workspace: Workspace) -> list[dict[str, Any]]:
     found = workspace.store.cache(NAME).get_many([_OPEN])
     return list(json.loads(found.get(_OPEN, b"[]")))
 
@@ -85,14 +87,11 @@ def _drop_left(workspace: Workspace) -> None:
     left = []
     for entry in _entries(workspace):
         process = entry["process"]
-        assert isinstance(process, dict)
         if processes.is_alive(process["host"], process["pid"], process["started"]) is not False:
             left.append(entry)
             continue
-        config = entry["config"]
-        assert isinstance(config, dict)
         try:
-            workspace.open_index(f"{NAME}-{entry['id']}", IndexConfig(**config)).drop()
+            workspace.open_index(f"{NAME}-{entry['id']}", entry["backend"], entry["options"]).drop()
         except RagvizError:
             left.append(entry)
     with suppress(RagvizError):

@@ -148,15 +148,15 @@ passages of XQuAD and CLAP NQ, questions in proportion, hybrid was best up to a 
 """
 
 
-def proposed(config: IndexConfig, documents: Sequence[DocumentInfo]) -> tuple[RetrieverName, str]:
+def proposed(embedder: str, documents: Sequence[DocumentInfo]) -> tuple[RetrieverName, str]:
     """Return the retriever that suits the embedder to the languages of the documents, and why it is not the usual one.
 
     "" for the usual one: knn, of an index without an embedder bm25. Documents whose language was not detected ("und")
     do not count.
     """
-    trained_for = weights.languages_of(config.embedder)
+    trained_for = weights.languages_of(embedder)
     if trained_for is None:
-        return "knn" if config.embedder else "bm25", ""
+        return "knn" if embedder else "bm25", ""
     sizes = Counter[str]()
     for d in documents:
         if d.status == "ok" and d.language != "und":
@@ -168,10 +168,10 @@ def proposed(config: IndexConfig, documents: Sequence[DocumentInfo]) -> tuple[Re
         return "knn", ""
     names = " and ".join(language.NAMES.get(code, code) for code in other[:2]) + " and others" * (len(other) > 2)
     retriever: RetrieverName = "bm25" if strange >= MANY else "hybrid"
-    return retriever, f"{share:.0%} of the text is {names}, which {config.embedder} was not trained on"
+    return retriever, f"{share:.0%} of the text is {names}, which {embedder} was not trained on"
 
 
-def language_warning(config: IndexConfig, documents: Sequence[DocumentInfo]) -> str:
+def language_warning(embedder: str, documents: Sequence[DocumentInfo]) -> str:
     """Say that much of the text is in languages that the embedder was not trained for, and what to do; else ""."""
-    retriever, why = proposed(config, documents)
+    retriever, why = proposed(embedder, documents)
     return why and f"{why}: search by {retriever}, or choose a multilingual embedder."

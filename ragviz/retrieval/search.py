@@ -70,7 +70,8 @@ def retriever(
     indexing.check_ready(info)
     check_offered(info.config, name)
     spec = rerankers.spec_of(reranker)
-    embedder = workspace.embedder_of(info.config, spending, progress) if compares_vectors(name) else None
+    of = info.config
+    embedder = workspace.embedder(of.embedder, spending, progress, of.prompts) if compares_vectors(name) else None
     rank = RETRIEVERS[name].build(workspace.index(info), embedder, constant)
     if spec is not None:
         parts = parts_of(workspace, info, reranker, progress)

@@ -55,7 +55,8 @@ def retrieve_together(
 
 def check_same(workspace: Workspace, run: Run, index: IndexInfo) -> None:
     """Raise UsageError when this machine would rank otherwise than the one that makes the run."""
-    embedder = workspace.embedder_of(index.config).identity if index.config.embedder else ""
+    of = index.config
+    embedder = workspace.embedder(of.embedder, prompts=of.prompts).identity if of.embedder else ""
     here = embedder, search.identity_of(workspace, index, run.config.reranker)
     there = index.embedder_identity, run.provenance["identity"].get("reranking", "")
     if here != there:

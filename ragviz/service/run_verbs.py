@@ -50,7 +50,7 @@ def configured(
 @verb("viewer", "configure a run")
 def proposed(workspace: Workspace, index: IndexInfo) -> tuple[RetrieverName, str]:
     """Return the retriever that suits an index, and why it is not the usual one; raises nothing, asks no model."""
-    return retrievers.proposed(index.config, workspace.store.documents.all(index.corpus_id))
+    return retrievers.proposed(index.config.embedder, workspace.store.documents.all(index.corpus_id))
 
 
 @verb("editor", "make a run")

@@ -55,6 +55,17 @@ if TYPE_CHECKING:
 metadata = sa.MetaData()
 
 
+class Text(sa.TypeDecorator[str]):
+    """Text of anybody: what databases refuse in it (`storable`) is replaced when it is stored."""
+
+    impl = sa.Text
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: sa.Dialect) -> str | None:
+        """Encode a text."""
+        return None if value is None else str(storable(value))
+
+
 class Json(sa.TypeDecorator[Any]):
     """JSON as text, of values of a type: records, tuples of them, what JSON can hold. None is NULL."""
 
@@ -175,7 +186,7 @@ def _of_tuple(of: tuple[Any, ...]) -> Callable[[Any], Any]:
 
 
 _TYPES = {
-    str: sa.Text, int: sa.BigInteger, float: sa.Float, bool: sa.Boolean, bytes: sa.LargeBinary,
+    str: Text, int: sa.BigInteger, float: sa.Float, bool: sa.Boolean, bytes: sa.LargeBinary,
     Long: Compressed, Shared: SharedJson,
 }  # fmt: skip
 
@@ -185,7 +196,7 @@ def _column(name: str, kind: Any, *, key: bool, unique: bool) -> sa.Column[Any]:
     parts = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
     kinds = [part for part in parts if part is not NoneType]
     is_text = all(get_origin(each) is Literal for each in kinds)
-    of = sa.Text() if is_text else _TYPES[kinds[0]]() if kinds[0] in _TYPES else Json(kinds[0])
+    of = Text() if is_text else _TYPES[kinds[0]]() if kinds[0] in _TYPES else Json(kinds[0])
     return sa.Column(name, of, primary_key=key, unique=unique or None, nullable=NoneType in parts)
 
 

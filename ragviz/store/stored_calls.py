@@ -91,7 +91,7 @@ class StoredPool(Repository):
     def add(self, judge: str, verdicts: Mapping[tuple[str, str], str]) -> None:
         """Keep verdicts of a judge: body by (subject, chunk); one that is there is replaced."""
         rows = [
-            {"subject": subject, "judge": judge, "chunk": chunk, "body": storable(body)}
+            {"subject": subject, "judge": judge, "chunk": chunk, "body": body}
             for (subject, chunk), body in verdicts.items()
         ]
         self._transactions.upsert(schema.verdicts, rows)

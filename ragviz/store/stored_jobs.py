@@ -19,7 +19,6 @@ from ragviz.store import schema
 from ragviz.store.database import repeated
 from ragviz.store.schema import record
 from ragviz.store.transactions import Repository, is_text, note
-from ragviz.text.untrusted import storable
 
 _SUBMITTING = 7_261_766_070  # PostgreSQL's advisory lock for jobs that are created, or start, once
 _ACTIVE = sa.select(schema.jobs).where(schema.jobs.c.status.in_(ACTIVE)).order_by(schema.jobs.c.created)
@@ -59,7 +58,7 @@ class StoredJobs(Repository):
         row: dict[str, Any] = {"id": new_id(), "kind": kind, "title": title, "corpus_id": corpus_id, "status": "queued"}
         row |= {"done": 0, "unit": "", "message": "", "host": "", "cancel": False, "result": {}, "error": ""}
         row |= {"person": "", "home": "", "folder": ""} | place
-        row = storable(row | {"press": press, "arguments": dict(arguments), "created": time.time()})
+        row |= {"press": press, "arguments": dict(arguments), "created": time.time()}
         with self._one_at_a_time() as connection:
             found = connection.execute(sa.select(schema.jobs).where(seen).order_by(jobs.created))
             existing = duplicates([record(Job, each) for each in found])
@@ -86,14 +85,14 @@ class StoredJobs(Repository):
             chosen = choose([record(Job, row) for row in connection.execute(_ACTIVE)])
             if chosen is not None:
                 written = schema.jobs.update().where(schema.jobs.c.id == chosen.id)
-                connection.execute(written.values(**storable(values)))
+                connection.execute(written.values(**values))
         return chosen
 
     @repeated
     def update(self, job_id: str, **values: Any) -> None:
         """Write some columns of a job's row; `result` is a dictionary."""
         with self._transactions.writing() as connection:
-            connection.execute(schema.jobs.update().where(schema.jobs.c.id == job_id).values(**storable(values)))
+            connection.execute(schema.jobs.update().where(schema.jobs.c.id == job_id).values(**values))
 
     def queue(self, job_id: str, **place: Any) -> bool:
         """Queue a job anew, with columns of its `place`; False when a process is at it, and when it is done or gone."""

@@ -41,7 +41,7 @@ from ragviz.store.transactions import (
     taken,
     upsert,
 )
-from ragviz.text.untrusted import storable, without_keys
+from ragviz.text.untrusted import without_keys
 
 LONGEST_TAG, MOST_TAGS, LONGEST_NOTE = 50, 20, 2_000
 """Characters of a tag, tags of a run, characters of its note, at most."""
@@ -163,7 +163,7 @@ class StoredRuns(NamedRecords[Run]):
         """
         if note is not None and len(note.strip()) > LONGEST_NOTE:
             raise UsageError(f"The note has {len(note.strip()):,} characters; it can have {LONGEST_NOTE:,}.")
-        values: dict[str, Any] = {} if note is None else {"note": str(storable(note.strip()))}
+        values: dict[str, Any] = {} if note is None else {"note": note.strip()}
         values |= {} if tags is None else {"tags": checked_tags(tags)}
         if values:
             with self._transactions.changing(run_id, "run") as connection:

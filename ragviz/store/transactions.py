@@ -196,7 +196,7 @@ class Repository:
 
 def note(connection: Connection, event: Event) -> None:
     """Store an event, in the transaction that does what it says."""
-    connection.execute(schema.events.insert().values(**storable(schema.columns(event, schema.events))))
+    connection.execute(schema.events.insert().values(**schema.columns(event, schema.events)))
 
 
 def require(connection: Connection, owner_id: str, *kinds: Kind) -> None:
