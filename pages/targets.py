@@ -172,8 +172,8 @@ def import_form(file_name: str, file_id: str, data: bytes, found: Reading, roles
                 workspace, staged[0], name, folder=folder, upload=upload, **given
             ),
         )
-    with presses.once("import-run"), st.spinner("Importing"):
-        into = corpus_verbs.ensure(workspace, corpus_name or name)
+    ensured = corpus_verbs.ensured(workspace, corpus_name or name)
+    with presses.once("import-run"), st.spinner("Importing"), ensured as into:
         runs = run_verbs.import_reading(workspace, into, name, found, store.sets.get(of_set) if of_set else None)
     page, shown = ("results", {"run": runs[0].name}) if len(runs) == 1 else ("runs", {})
     address.go_to(page, corpus=into.name, k=None, **shown)

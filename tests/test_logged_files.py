@@ -287,7 +287,10 @@ def test_a_log_is_imported_by_the_command_after_a_look_at_it(command_line, tmp_p
     code, out, err = command_line("runs", "import", file, "--name", "first", "--map", "answer=answer", "--json")
     assert (code, json.loads(out)["run"]) == (0, "first")
     assert "Row 3 has no contexts" in err
-    assert command_line("runs", "import", file, "--name", "first")[0] != 0
+    nameless = written(tmp_path / "nameless.csv", [{"answer": "In 1998."}])
+    for failing in ((file, "--name", "first", "--corpus", "new"), (nameless, "--name", "new")):
+        assert command_line("runs", "import", *failing)[0] != 0
+    assert "new" not in command_line("corpus", "list", "--json")[1], "what fails leaves no corpus"
     assert "no role 'reply'" in command_line("runs", "import", file, "--name", "x", "--map", "reply=answer")[2]
 
 

@@ -93,8 +93,8 @@ def listen(
     gathered = traffic.Traces(share)
     with traffic.listening(port, gathered) as taken:
         console.say(f"Listening, until Ctrl-C, at http://127.0.0.1:{taken}{traffic.PATH}")
-        into = known or corpus_verbs.ensure(workspace, name)
-        with suppress(Cancelled), console.bar() as watch:
+        ensured = corpus_verbs.ensured(workspace, known.name if known else name)
+        with ensured as into, suppress(Cancelled), console.bar() as watch:
             run_verbs.listen(workspace, into, name, gathered, most=most, daily=daily, progress=watch)
     run = workspace.store.runs.find(name)
     if run is None:

@@ -187,6 +187,7 @@ def _import(workspace: Workspace, arguments: Mapping[str, Any], progress: Progre
 
 
 def _import_run(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+    from ragviz.questions import exchange
     from ragviz.runs import imports
     from ragviz.targets import logged_file
 
@@ -196,8 +197,8 @@ def _import_run(workspace: Workspace, arguments: Mapping[str, Any], progress: Pr
     questions = arguments["questions"]
     question_set = workspace.store.sets.get(questions) if questions else None
     chosen = imports.of_system(reading, arguments["system"])
-    corpus = workspace.store.corpora.ensure(arguments["corpus"])
-    runs = imports.import_reading(workspace, corpus, arguments["name"], chosen, question_set, progress)
+    with exchange.ensured(workspace, arguments["corpus"]) as corpus:
+        runs = imports.import_reading(workspace, corpus, arguments["name"], chosen, question_set, progress)
     told = dict.fromkeys(problem for log in reading.logs for problem in log.told)
     told |= dict.fromkeys(problem for run in runs for problem in run.provenance.get("problems", ()))
     items = sum(run.provenance["n"] for run in runs)

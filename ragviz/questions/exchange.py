@@ -132,12 +132,20 @@ def corpus_for(workspace: Workspace, name: str, files: Sequence[InputFile], file
             f"There is no corpus '{name}': add its documents first, with `ragviz corpus add`. '{files[0].name}' {how} "
             f"{format_of.title}, which brings none; {able} do."
         )
-    created = workspace.store.corpora.ensure(name)
-    try:
+    with ensured(workspace, name) as created:
         yield created
+
+
+@contextmanager
+def ensured(workspace: Workspace, name: str) -> Iterator[Corpus]:
+    """Yield the corpus of this name, created where there is none; deleted again if nothing was stored in it."""
+    corpora = workspace.store.corpora
+    is_new, corpus = corpora.find(name) is None, corpora.ensure(name)
+    try:
+        yield corpus
     finally:
-        if not any(workspace.store.corpora.holdings(created.id).values()):
-            workspace.store.corpora.delete(created.id)
+        if is_new and not any(corpora.holdings(corpus.id).values()):
+            corpora.delete(corpus.id)
 
 
 def _kept(workspace: Workspace, problems: Sequence[Problem]) -> str:

@@ -99,14 +99,19 @@ def answered_words(current: Run) -> str:
 
 
 def judge_words(current: Run) -> str:
-    """Say who answered and who judged, and by which prompts; "" without a judge."""
+    """Say who answered and who judged, by which prompts, or that no control item could be made; "" without a judge."""
     config, controlled = current.config, control_items.controls_of(current)
     if not config.judge:
         return ""
-    by = f"judged by {config.judge}" + (f" at {controlled.host}" if controlled else "")
-    prompts = ", ".join(f"{step} {version}" for step, version in controlled.prompts.items()) if controlled else ""
-    answered = f"{answered_words(current)} · " if current.knows.answers else ""
-    return f"{answered}{by}{f' · prompts: {prompts}' if prompts else ''}"
+    words = f"{answered_words(current)} · judged" if current.knows.answers else "judged"
+    words += f" by {config.judge}"
+    if controlled is not None:
+        prompts = ", ".join(f"{step} {version}" for step, version in controlled.prompts.items())
+        return f"{words} at {controlled.host}{f' · prompts: {prompts}' if prompts else ''}"
+    unchecked = current.status == "done" and not target_of(current).verdicts
+    return words + (
+        " · not checked by control items: these take questions with evidence and a reference" if unchecked else ""
+    )
 
 
 def calls_of(evaluated: EvaluatedAnswer) -> list[Call]:

@@ -12,7 +12,7 @@ from ragviz.core.job import NewJob
 from ragviz.core.stopping import Progress, silent
 from ragviz.documents import corpora
 from ragviz.index import deletion
-from ragviz.questions import staleness
+from ragviz.questions import exchange, staleness
 from ragviz.service.access import verb
 from ragviz.text.counts import counted
 from ragviz.workspace import Workspace
@@ -30,10 +30,7 @@ def create(workspace: Workspace, name: str) -> Corpus:
     return workspace.store.corpora.add(name)
 
 
-@verb("editor", "add to a corpus")
-def ensure(workspace: Workspace, name: str) -> Corpus:
-    """Return the corpus of this name, created when there is none."""
-    return _ensured(workspace, name)
+ensured = verb("editor", "add to a corpus")(exchange.ensured)
 
 
 def _ensured(workspace: Workspace, name: str) -> Corpus:

@@ -44,7 +44,10 @@ def configured(
     choices.check_run(config)
     if config.split:
         choices.check_split(question_set, config.split, question_set.sides.get(config.split, 0))
-    return choices.resolved(workspace, config)
+    resolved = choices.resolved(workspace, config)
+    if {*config.metrics} - {"none"} and not resolved.metrics:
+        raise UsageError("Metrics of answers make no difference to this run: choose an answerer, or leave them out.")
+    return resolved
 
 
 @verb("viewer", "configure a run")
