@@ -3,7 +3,7 @@
 import json
 import re
 import socket
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -147,11 +147,11 @@ def test_a_replay_that_is_killed_or_cancelled_leaves_no_index_and_pays_nothing_t
     assert len(left) == 1
     monkeypatch.undo()
     note = workspace.store.cache("unlisted")
-    config = {**asdict(workspace.store.indexes.get("tokens-80").config)}
     dead = {"host": socket.gethostname(), "pid": 1, "started": 0}
     (folder,) = left
     identity = re.search(r"unlisted-([0-9a-f]{16})", folder)[1]
-    note.put_many({"open": json.dumps([{"id": identity, "config": config, "process": dead}]).encode()})
+    entry = {"id": identity, "backend": "local", "options": {}, "process": dead}
+    note.put_many({"open": json.dumps([entry]).encode()})
     replays.replay(workspace, run, build=True)
     assert set(folders_of(workspace)) == folders
     before = server.counts.calls
