@@ -145,7 +145,7 @@ def what_next(corpus: Corpus, done: list[Run]) -> None:
         with notices.errors_shown():
             newest, k = done[0], done[0].config.k
             summary = cache.summary(newest, k)
-            run_scores.verdict_line(newest, summary, cache.overview(newest).judgement)
+            run_scores.verdict_line(newest, k)
             if (counted := outcomes.count(summary.ranks, k)).total:
                 run_rankings.outcome_bar(counted, k, summary.depth)
                 st.caption(plain(outcomes.sum_words(counted, k, summary.depth)))

@@ -155,7 +155,7 @@ if not len(rows):
     st.markdown("None of the questions of this run has evidence, so there are no ranking metrics.")
     st.stop()
 with notices.errors_shown():
-    run_scores.verdict_line(run, summary, judgement)
+    run_scores.verdict_line(run, k)
 if summary.n:
     with notices.errors_shown():
         ranking_tiles(summary)

@@ -1,6 +1,7 @@
 """Where questions are lost: one hand-made case per cause, what counts as right; counts that add up, the verdict."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -354,12 +355,13 @@ def test_what_is_lost_and_what_is_right_are_all_questions():
 
 def test_the_waterfall_at_another_k_ends_with_the_ranking_of_the_ranked_questions():
     run, ranked = a_run(k=3, depth=50, answerer="extractive"), [f"q{place}" for place in range(19)]
-    own = judgements.lost_steps(run, BY_ID, ranked, 3)
+    own, wide = (SimpleNamespace(k=k, question_ids=ranked) for k in (3, 11))
+    own = judgements.AtK(run, own, None, BY_ID, {}).steps
     assert [(s.title, s.count) for s in own if s.count] == [
         ("Questions", 22), ("Ranked below 3", 4), ("Abstained", 2), ("Incorrect answer", 5), ("Correct", 11),
     ]  # fmt: skip
     causes = dict.fromkeys(ranked, "fine") | {"q19": "fine", "q20": "fine", "q21": ""}
-    steps = judgements.lost_steps(run, causes, ranked, 11)
+    steps = judgements.AtK(run, wide, None, causes, {}).steps
     assert [(s.title, s.count) for s in steps if s.count] == [("Questions", 19), ("Found at 11, not split", 19)]
     assert judgements.made_at(run, 11) == "Answers made at k = 3"
     assert judgements.made_at(run, 3) == judgements.made_at(a_run(k=3), 11) == ""

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from ragviz.analysis import run_verdict
 from ragviz.core.verdict import Claim, ClaimVerdict, Matrix
 from ragviz.runs import exports, imports, judgements, measurements, running
 from ragviz.targets.logged_item import Log, LoggedItem, Passage
@@ -59,10 +58,8 @@ def told(workspace, run):
     """The causes, the waterfall without its first bar, and the headline."""
     judgement, summary = judgements.judgement_of(workspace, run), measurements.summary_of(workspace, run)
     kinds = {question.id: question.kind for question in workspace.store.rankings.questions(run.id)}
-    lost = judgements.losses_at(run, judgement.causes, kinds, (), summary.k)
-    steps = judgements.lost_steps(run, judgement.causes, (), summary.k)
-    sentence = run_verdict.verdict(judgements.measured(run, summary, judgement, lost), run.config)
-    return judgement, {step.title: step.count for step in steps[1:]}, sentence
+    at = judgements.AtK(run, summary, judgement, judgement.causes, kinds)
+    return judgement, {step.title: step.count for step in at.steps[1:]}, at.verdict
 
 
 def test_verdicts_tell_where_answers_with_references_are_lost(workspace):

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from ragviz.analysis import diagnose, evaluate, outcomes, pooled, run_verdict
+from ragviz.analysis import diagnose, evaluate, outcomes, pooled
 from ragviz.cli import console
 from ragviz.cli.options import Json, MinimumEffect, Primary, RunName
 from ragviz.core.configuration import Run
@@ -33,25 +33,6 @@ LOOK_AT = 10
 """Doubtful questions that are shown; --json holds all."""
 
 
-@dataclass(frozen=True, slots=True)
-class Results:
-    """What a run measured at one k: `causes` of losses and `kinds` by question, what pooled verdicts tell, `limits`."""
-
-    run: Run
-    summary: evaluate.Summary
-    judgement: judgements.Judgement
-    causes: Mapping[str, str]
-    kinds: Mapping[str, str]
-    pooled: pooled.Pooled | None
-    limits: str
-
-    @property
-    def lost(self) -> run_verdict.Losses:
-        """Where its questions were lost."""
-        ranked, k = set(self.summary.question_ids), self.summary.k
-        return judgements.losses_at(self.run, self.causes, self.kinds, ranked, k)
-
-
 def results(
     run_name: RunName,
     k: Annotated[int | None, typer.Option("-k", help="Measure the rankings at this k; default: the run's.")] = None,
@@ -64,31 +45,23 @@ def results(
     workspace = console.open_workspace()
     run = workspace.store.runs.get(run_name)
     whole = overviews.overview(workspace, run)
-    summary, judgement = overviews.summary_at(workspace, run, k, whole=whole), whole.judgement
+    summary = overviews.summary_at(workspace, run, k, whole=whole)
     if run.status != "done":
         console.warn(f"Run '{run.name}' is not finished: this is what it has so far.")
     parts = exports.breakdown_of(workspace, run, k) if as_json else []
-    found = Results(
-        run,
-        summary,
-        judgement,
-        moved_questions.causes_of(run, summary.k, comparisons.stored(workspace)),
-        whole.asked.kind_of,
-        measurements.pooled_of(workspace, run, summary.k),
-        without_model.words(whole.asked.generators),
-    )
+    causes = moved_questions.causes_of(run, summary.k, comparisons.stored(workspace))
+    at = judgements.AtK(run, summary, whole.judgement, causes, whole.asked.kind_of)
+    told = measurements.pooled_of(workspace, run, summary.k), without_model.words(whole.asked.generators)
 
     def draw() -> None:
-        measured = judgements.measured(run, summary, judgement, found.lost)
-        console.say(run_verdict.verdict(measured, run.config))
-        console.say(overviews.took_words(run, whole))
-        _draw(found)
+        console.say(at.verdict, overviews.took_words(run, whole))
+        _draw(at, *told)
 
-    console.show(_body(found) | evaluate.breakdown_to_json(parts), as_json, draw)
+    console.show(_body(at, *told) | evaluate.breakdown_to_json(parts), as_json, draw)
 
 
-def _body(found: Results) -> dict[str, Any]:
-    run, summary, judgement, made = found.run, found.summary, found.judgement, found.run.provenance
+def _body(at: judgements.AtK, judged: pooled.Pooled | None, limits: str) -> dict[str, Any]:
+    run, summary, judgement, made = at.run, at.summary, at.judgement, at.run.provenance
     body: dict[str, Any] = {"run": run.name, "fingerprint": run.fingerprint, "status": run.status, "k": summary.k}
     if run.config.reranker != "none":
         chosen = {"reranker": run.config.reranker, "depth": run.config.rerank_depth}
@@ -103,7 +76,7 @@ def _body(found: Results) -> dict[str, Any]:
     body["metrics"] |= evaluate.scored_to_json(judgement.metrics)
     if judgement.of_maker:
         body["imported_scores"] = evaluate.scored_to_json(judgement.of_maker)
-    steps = diagnose.waterfall(list(found.causes.values()), run.knows)[1:]
+    steps = diagnose.waterfall(list(at.causes.values()), run.knows)[1:]
     body["lost"] = {step.cause: step.count for step in steps}
     if judgement.statuses or judgement.paid.calls:
         paid = asdict(judgement.paid)
@@ -113,12 +86,12 @@ def _body(found: Results) -> dict[str, Any]:
         body |= {"abstention": asdict(judgement.abstention), "failed": len(judgement.failed)}
         body |= judgements.judge_to_json(run)
         body["look_at_these"] = judgement.doubts
-    body["pooled"] = found.pooled
-    return body | ({"made_without_model": found.limits} if found.limits else {})
+    body["pooled"] = judged
+    return body | ({"made_without_model": limits} if limits else {})
 
 
-def _draw(found: Results) -> None:
-    run, summary, judgement = found.run, found.summary, found.judgement
+def _draw(at: judgements.AtK, judged: pooled.Pooled | None, limits: str) -> None:
+    run, summary, judgement = at.run, at.summary, at.judgement
     split = f", whose split is {run.provenance['split']['kind']}" if run.config.split else ""
     version = f", version {number} of the set" if (number := measurements.version_of(run)) else ""
     console.say(f"{measurements.asked_words(run)} of '{run.provenance['questions']}'{split}{version}")
@@ -128,12 +101,12 @@ def _draw(found: Results) -> None:
     else:
         _draw_rankings(run, summary)
     if judgement.statuses:
-        _draw_judgement(found)
+        _draw_judgement(at)
     elif judgement.paid.calls:
         console.say(judgements.cost_words(judgement))
-    console.say(found.limits)
-    if found.pooled is not None:
-        _draw_pooled(found.pooled)
+    console.say(limits)
+    if judged is not None:
+        _draw_pooled(judged)
 
 
 def _draw_rankings(run: Run, summary: evaluate.Summary) -> None:
@@ -177,8 +150,8 @@ def _draw_pooled(judged: pooled.Pooled) -> None:
         console.say(judged.sentence)
 
 
-def _draw_judgement(found: Results) -> None:
-    run, judgement = found.run, found.judgement
+def _draw_judgement(at: judgements.AtK) -> None:
+    run, judgement = at.run, at.judgement
     console.say(judgements.judge_words(run), judgement.controls.sentence if judgement.controls else "")
     if judgement.doubts:
         doubts = [(doubt.question_id, doubt.question, doubt.words) for doubt in judgement.doubts[:LOOK_AT]]
@@ -187,12 +160,12 @@ def _draw_judgement(found: Results) -> None:
         (name, console.interval(each.estimate), f"{each.statuses.get('ok', 0)} of {each.total}", each.without)
         for name, each in (*judgement.metrics.items(), *judgement.of_maker.items())
     ]
-    k, made = found.summary.k, judgements.made_at(run, found.summary.k)
+    k, made = at.summary.k, judgements.made_at(run, at.summary.k)
     console.table(("metric", "mean [95 %]", "scored", ""), rows, made.lower() or "answers")
-    steps = judgements.lost_steps(run, found.causes, set(found.summary.question_ids), k)[1:]
-    at = "" if run.knows.opaque else f" at k = {k}{', retrieval only' if made else ''}"
-    console.table(("cause", "questions"), [(step.title, step.count) for step in steps], f"failure attribution{at}")
-    console.say(found.lost.without_evidence, f"{judgement.abstention.words}.")
+    there = "" if run.knows.opaque else f" at k = {k}{', retrieval only' if made else ''}"
+    steps = [(step.title, step.count) for step in at.steps[1:]]
+    console.table(("cause", "questions"), steps, f"failure attribution{there}")
+    console.say(at.losses.without_evidence, f"{judgement.abstention.words}.")
     if decided := judgements.decided_words(judgement):
         console.say(f"{decided[0].upper()}{decided[1:]}.")
     console.say(judgements.cost_words(judgement))

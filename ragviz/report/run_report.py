@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from ragviz.analysis import evaluate, run_verdict
-from ragviz.analysis.evaluate import Summary
+from ragviz.analysis import evaluate
+from ragviz.analysis.evaluate import Floats, Summary
 from ragviz.analysis.rescue import Rescue
 from ragviz.analysis.run_verdict import NOT_LOST
 from ragviz.core.configuration import Run
@@ -41,6 +41,7 @@ def report(workspace: Workspace, run: Run) -> bytes:
     whole = overviews.overview(workspace, run)
     summary, judgement, k = whole.summary, whole.judgement, run.config.k
     questions = workspace.store.rankings.questions(run.id)
+    at = judgements.AtK(run, summary, judgement, judgement.causes, whole.asked.kind_of)
     changes: list[Section] = []
     told, rule, replayed = list[telling.Example](), telling.REPLAYED, ""
     if summary.n and not measurements.unranked_words(run):
@@ -53,10 +54,10 @@ def report(workspace: Workspace, run: Run) -> bytes:
         told, rule = [telling.Example(i, "Lost") for i in lost[:3]], "The first questions of the set that were lost."
     corpus = workspace.store.corpora.get(run.corpus_id)
     sections = [
-        Section("state", "State of this run", [_card(workspace, run, whole, questions)]),
+        Section("state", "State of this run", [_card(workspace, at, whole.given, questions)]),
         Section("summary", "In plain words", [_summary(run, judgement, replayed)]),
         Section("questions", "Three telling questions", telling.drawn(workspace, [run], told, rule, k)),
-        Section("pictures", "Pictures", [*_pictures(run, summary, judgement)]),
+        Section("pictures", "Pictures", [*_pictures(at)]),
         *changes,
         Section("numbers", "Every mean", [_numbers(summary, judgement)]),
         Section("configuration", "Configuration", appendix.parts([run])),
@@ -66,10 +67,8 @@ def report(workspace: Workspace, run: Run) -> bytes:
     return document(f"Run {run.name}", lead, sections, workspace.settings.keys)
 
 
-def _card(workspace: Workspace, run: Run, whole: overviews.Overview, questions: Sequence[Question]) -> Card:
-    checked, summary, judgement, tokens = judgements.check(workspace, run), whole.summary, whole.judgement, whole.given
-    kinds = {question.id: question.kind for question in questions}
-    losses = judgements.losses_at(run, judgement.causes, kinds, set(summary.question_ids), summary.k)
+def _card(workspace: Workspace, at: judgements.AtK, tokens: Floats | None, questions: Sequence[Question]) -> Card:
+    run, summary, judgement, checked = at.run, at.summary, at.judgement, judgements.check(workspace, at.run)
     facts = []
     if summary.n:
         tiles = [label(name, summary.k) for name in shown_in("tile") if name in METRICS]
@@ -86,7 +85,7 @@ def _card(workspace: Workspace, run: Run, whole: overviews.Overview, questions: 
     ]
     parts: list[Part] = [
         *(Text(problem, "warning") for problem in checked.problems),
-        run_verdict.verdict(judgements.measured(run, summary, judgement, losses), run.config),
+        at.verdict,
         Facts(facts),
         *(Text(words) for words in limits if words),
         measurements.unranked_words(run),
@@ -128,7 +127,8 @@ def _made_words(run: Run) -> str:
     return f"{words} Answers were {by}{given}."
 
 
-def _pictures(run: Run, summary: Summary, judgement: Judgement) -> Iterator[Part]:
+def _pictures(at: judgements.AtK) -> Iterator[Part]:
+    summary, steps = at.summary, at.steps
     if summary.n:
         ranks = curve_plots.Ranks("", summary.ranks[summary.ranks > 0], summary.misses)
         histogram = curve_plots.rank_histogram(ranks, depth=summary.depth, k=summary.k)
@@ -137,7 +137,6 @@ def _pictures(run: Run, summary: Summary, judgement: Judgement) -> Iterator[Part
         lines = [curve_plots.Curve(METRICS[n].name, places, *summary.curves[n], summary.n) for n in summary.curves]
         curves = curve_plots.curves(lines, k=summary.k)
         yield figure(curves, "Precision, recall and F1 against k", "Bands are 95 % intervals.")
-    steps = judgements.lost_steps(run, judgement.causes, set(summary.question_ids), summary.k)
     bars = plots.waterfall([(s.title, s.count, s.left) for s in steps], correct=steps[-1].cause == "fine")
     yield figure(bars, "Where questions are lost")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -325,21 +325,6 @@ def answered_at(current: Run, k: int) -> bool:
     return current.knows.answers and (k == current.config.k or not current.knows.first_k)
 
 
-def measured(current: Run, summary: Summary, judgement: Judgement, lost: Losses) -> run_verdict.Measured:
-    """Return what the verdict on a run at a summary's k is given on; `lost` are the losses at that k."""
-    k = summary.k
-    answers_k = k if answered_at(current, k) else current.config.k
-    return run_verdict.Measured(
-        k,
-        summary.ranks,
-        summary.metrics.get(label("all_groups", k)),
-        lost,
-        run_verdict.answers_of(judgement.causes, answers_k) if current.knows.answers else None,
-        judgement.claims,
-        current.knows,
-    )
-
-
 def meaning_of(
     current: Run,
     cause: str,
@@ -381,27 +366,55 @@ def causes_at(
     return diagnose.attribute_failures(questions, results, k)
 
 
-def lost_steps(current: Run, causes: Mapping[str, str], ranked: Collection[str], k: int) -> list[diagnose.Step]:
-    """Return the waterfall at `k`; where the causes (those at `k`) do not tell of answers, up to the ranking.
+@dataclass(frozen=True, slots=True)
+class AtK:
+    """A run of which the first `summary.k` chunks are kept, with the causes there (see `causes_at`) by question id.
 
-    Up to the ranking, only the questions with a ranking (`ranked`) count.
+    Where these do not tell of answers (see `answered_at`), only questions with a ranking count. `kinds` are by id, too.
     """
-    config, answered = current.config, answered_at(current, k)
-    counted = [cause for i, cause in causes.items() if answered or i in ranked]
-    steps = diagnose.waterfall(counted, current.knows, k=k, depth=config.depth, answered=answered)
-    if answered:
-        return [step for step in steps if step.count or step.cause != "not_judged"]
-    return [s for s in steps if s.cause not in ("cut_by_budget", "not_answered", "wrong", "not_judged")]
 
+    run: Run
+    summary: Summary
+    judgement: Judgement
+    causes: Mapping[str, str]
+    kinds: Mapping[str, str]
 
-def losses_at(
-    current: Run, causes: Mapping[str, str], kinds: Mapping[str, str], ranked: Collection[str], k: int
-) -> Losses:
-    """Return the losses at `k` as `lost_steps` counts them; `kinds` are those of the questions, by id."""
-    answered = answered_at(current, k)
-    if current.knows.opaque:  # whether by evidence or by verdicts, the same stages are told
-        kinds = {i: kind if kind == "unanswerable" else "reference" for i, kind in kinds.items()}
-    return run_verdict.count({i: cause for i, cause in causes.items() if answered or i in ranked}, kinds)
+    @property
+    def answered(self) -> bool:
+        """Whether the causes tell of answers."""
+        return answered_at(self.run, self.summary.k)
+
+    @property
+    def counted(self) -> dict[str, str]:
+        """The causes of the questions that count, by id."""
+        ranked = set(self.summary.question_ids)
+        return {i: cause for i, cause in self.causes.items() if self.answered or i in ranked}
+
+    @property
+    def steps(self) -> list[diagnose.Step]:
+        """The waterfall; where the causes do not tell of answers, up to the ranking."""
+        k, depth, causes = self.summary.k, self.run.config.depth, [*self.counted.values()]
+        steps = diagnose.waterfall(causes, self.run.knows, k=k, depth=depth, answered=self.answered)
+        if self.answered:
+            return [step for step in steps if step.count or step.cause != "not_judged"]
+        return [s for s in steps if s.cause not in ("cut_by_budget", "not_answered", "wrong", "not_judged")]
+
+    @property
+    def losses(self) -> Losses:
+        """The losses, counted as in `steps`."""
+        kinds = self.kinds
+        if self.run.knows.opaque:  # whether by evidence or by verdicts, the same stages are told
+            kinds = {i: kind if kind == "unanswerable" else "reference" for i, kind in kinds.items()}
+        return run_verdict.count(self.counted, kinds)
+
+    @property
+    def verdict(self) -> str:
+        """The verdict on the run in words."""
+        k, config, knows = self.summary.k, self.run.config, self.run.knows
+        answers = run_verdict.answers_of(self.judgement.causes, k if self.answered else config.k)
+        found = self.summary.metrics.get(label("all_groups", k))
+        about = (self.losses, answers if knows.answers else None, self.judgement.claims, knows)
+        return run_verdict.verdict(run_verdict.Measured(k, self.summary.ranks, found, *about), config)
 
 
 def made_at(current: Run, k: int) -> str:

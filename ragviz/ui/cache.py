@@ -18,7 +18,6 @@ from ragviz.analysis import evaluate
 from ragviz.analysis.compare import Comparison
 from ragviz.analysis.evaluate import Band, Breakdown, Summary
 from ragviz.analysis.rescue import Rescue
-from ragviz.analysis.run_verdict import Losses
 from ragviz.core.configuration import IndexInfo, Run
 from ragviz.core.digests import digest
 from ragviz.core.document import Corpus
@@ -34,12 +33,12 @@ from ragviz.experiments import findings
 from ragviz.runs import (
     alternatives,
     comparisons,
-    judgements,
     measurements,
     moved_questions,
     overviews,
     replays,
 )
+from ragviz.runs.judgements import AtK
 from ragviz.runs.overviews import Overview
 from ragviz.store.schema import StoredQuestion
 from ragviz.text.former_documents import UNKNOWN
@@ -284,10 +283,10 @@ def causes(run: Run, k: int) -> Mapping[str, str]:
     return moved_questions.causes_of(run, k, SOURCES)
 
 
-@kept(64)
-def lost(run: Run, k: int) -> Losses:
-    """Return what a run lost at `k` (see `judgements.losses_at`)."""
-    return judgements.losses_at(run, causes(run, k), overview(run).asked.kind_of, set(summary(run, k).question_ids), k)
+def at(run: Run, k: int) -> AtK:
+    """Return a run at `k`: what it lost there, and the verdict on it."""
+    whole = overview(run)
+    return AtK(run, summary(run, k), whole.judgement, causes(run, k), whole.asked.kind_of)
 
 
 def others(run: Run) -> list[str]:

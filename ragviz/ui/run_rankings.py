@@ -55,12 +55,12 @@ def curves(summary: Summary, key: str) -> None:
 def waterfall(run: Run, summary: Summary, key: str) -> None:
     """Draw where questions are lost at the k shown; a bar filters the questions by its cause."""
     k = summary.k
-    answered = judgements.answered_at(run, k)
+    of_run = cache.at(run, k)
+    answered, steps = of_run.answered, of_run.steps
     at = "" if run.knows.opaque else f" at k = {k}{'' if answered else ', retrieval only'}"
     heading.section(f"Where questions are lost{at}")
     if run.knows.answers and not answered:
         st.caption(f"Answered at k = {run.config.k}: what became of the answers is known there only.")
-    steps = judgements.lost_steps(run, cache.causes(run, k), set(summary.question_ids), k)
     names = [step.cause for step in steps]
 
     def clicked(place: tuple[int, ...] | None) -> None:
@@ -72,7 +72,7 @@ def waterfall(run: Run, summary: Summary, key: str) -> None:
     bars_of, correct = [(s.title, s.count, s.left) for s in steps], names[-1] == "fine"
     drawn = plots.waterfall(bars_of, correct=correct, selected=selected)
     figure.draw(drawn, f"lost-{key}", clicked=clicked)
-    st.caption(lost_words(run, cache.lost(run, k), k, requested if requested in diagnose.CAUSES else ""))
+    st.caption(lost_words(run, of_run.losses, k, requested if requested in diagnose.CAUSES else ""))
 
 
 def lost_words(run: Run, lost: run_verdict.Losses, k: int, chosen: str) -> str:

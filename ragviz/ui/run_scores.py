@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from ragviz.analysis import run_verdict
 from ragviz.analysis.evaluate import Summary
 from ragviz.core.configuration import Run
 from ragviz.metrics.answers import ANSWER_METRICS
@@ -27,11 +26,11 @@ LOOK_AT = 5
 """Questions whose scores are contradicted that are shown."""
 
 
-def verdict_line(run: Run, summary: Summary, judgement: judgements.Judgement) -> None:
+def verdict_line(run: Run, k: int) -> None:
     """Draw the verdict on a run, with what would rescue most of what it lost; nothing where nothing is measured."""
-    k = summary.k
-    said = run_verdict.verdict(judgements.measured(run, summary, judgement, cache.lost(run, k)), run.config)
-    if summary.n and not measurements.unranked_words(run):
+    at = cache.at(run, k)
+    said = at.verdict
+    if at.summary.n and not measurements.unranked_words(run):
         best = rescue_words.suggestion(cache.replay_columns(run), cache.rescue(run, k))
         said = " ".join(filter(None, [said, escape(best)]))
     if said:
