@@ -321,13 +321,7 @@ def test_intervals_cover_the_truth_where_questions_rest_on_several_documents(sev
     assert np.mean(found) <= 0.08
 
 
-def test_resamples_count_a_question_by_its_documents():
-    clusters = clusters_of([{"a"}, {"a", "b"}, {"b"}])
-    assert clusters.weights(np.array([[2.0, 1.0]], dtype=np.float32)).tolist() == [[2.0, 1.5, 1.0]]
-    assert clusters.parts(np.array([[1.0], [4.0], [8.0]])).tolist() == [[3.0], [10.0]]
-
-
-def test_sums_by_cluster_and_parts():
+def test_sums_by_cluster():
     clusters = numbered([5, 2, 5, 9])
     assert clusters.sums(np.array([[1.0], [2.0], [4.0], [8.0]])).tolist() == [[2.0], [5.0], [8.0]]
     assert clusters.sizes.tolist() == [1, 2, 1]

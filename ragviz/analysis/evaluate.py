@@ -98,14 +98,14 @@ def summarise(
     table = rank_metrics.measure(rankings)
     evidence = {question.id: question.evidence for question in questions}
     kinds = {question.id: question.kind for question in questions}
-    reference_only = sum(kinds.get(question_id) == "reference" for question_id in table.unranked)
+    reference_only = sum(kinds.get(question_id) == "reference" for question_id in rankings.unranked)
     per_question = scores(table, k, characters=measure_characters(rankings, evidence, k))
     by_id = {question.id: question for question in questions}
     clusters = document_clusters([by_id[question_id] for question_id in table.question_ids])
     return Summary(
         question_ids=table.question_ids,
         clusters=clusters,
-        unanswerable=len(table.unranked) - reference_only,
+        unanswerable=len(rankings.unranked) - reference_only,
         reference_only=reference_only,
         k=k,
         depth=depth,

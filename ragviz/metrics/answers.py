@@ -172,14 +172,12 @@ def _context_recall(evaluated: EvaluatedAnswer) -> float:
     return _required(grounding.supported_by_any(rows), "the reference makes no claim")
 
 
-def _context_precision(evaluated: EvaluatedAnswer) -> float:
-    useful = _required(evaluated.matrix.useful, "the passages were not judged")
-    return _required(grounding.context_precision(useful), "there are no passages")
+def _of_passages(function: Callable[[Sequence[bool]], float | None]) -> Callable[[EvaluatedAnswer], float]:
+    def measured(evaluated: EvaluatedAnswer) -> float:
+        useful = _required(evaluated.matrix.useful, "the passages were not judged")
+        return _required(function(useful), "there are no passages")
 
-
-def _context_precision_plain(evaluated: EvaluatedAnswer) -> float:
-    useful = _required(evaluated.matrix.useful, "the passages were not judged")
-    return _required(grounding.share(useful), "there are no passages")
+    return measured
 
 
 def _relevancy(evaluated: EvaluatedAnswer) -> float:
@@ -222,10 +220,6 @@ def _quest_recall(measured: questeval.QuestEval) -> float:
     return _required(measured.recall, "no question about the reference can be answered from it")
 
 
-def _quest_precision(measured: questeval.QuestEval) -> float:
-    return _required(measured.precision, "the answer answers no question about the reference")
-
-
 def _embedding_faithfulness(evaluated: EvaluatedAnswer) -> float:
     best = _required(evaluated.sentence_similarity, "the answer was given without passages")
     if not best:
@@ -256,7 +250,7 @@ ANSWER_METRICS: dict[str, AnswerMetric] = {
         "Context precision (ranked)",
         "Precision at the rank of each useful passage, averaged over the useful ones. 0 to 1. Low: passages that do "
         "not help rank above those that do.",
-        _context_precision,
+        _of_passages(grounding.context_precision),
         ("reference", "context"),
         needs=("contexts", "reference"),
         shown={"tile": 8},
@@ -265,7 +259,7 @@ ANSWER_METRICS: dict[str, AnswerMetric] = {
         "Context precision (relevant ÷ all)",
         "Useful passages ÷ passages given, wherever they rank. 0 to 1. Low: k is larger than the question needs, or "
         "retrieval brings what does not help.",
-        _context_precision_plain,
+        _of_passages(grounding.share),
         ("reference", "context"),
         needs=("contexts", "reference"),
         shown={"tile": 7},
@@ -360,7 +354,10 @@ ANSWER_METRICS: dict[str, AnswerMetric] = {
         "RAGQuestEval precision",
         "Token F1 between the answers read from the reference and from the answer, averaged over the questions both "
         "answer. 0 to 1. Low: key information is stated differently.",
-        lambda evaluated: _quest_precision(_questeval(evaluated.bank, evaluated.bank_answers)),
+        lambda evaluated: _required(
+            _questeval(evaluated.bank, evaluated.bank_answers).precision,
+            "the answer answers no question about the reference",
+        ),
         ("questeval",),
         formula="2",
     ),

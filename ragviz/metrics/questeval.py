@@ -6,7 +6,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from ragviz.core.question import Question
 from ragviz.core.verdict import Bank, EvaluatedAnswer
 from ragviz.judging.banks import CRUD_UNANSWERABLE
 from ragviz.metrics.text import overlap_f1, token_f1
@@ -45,8 +44,12 @@ def measure(bank: Bank, answers: Sequence[str | None]) -> QuestEval:
 
     """
     pairs = [(item.answer, answer) for item, answer in zip(bank.items, answers, strict=True)]
-    f1 = tuple(
-        None if reference is None or generated is None else _f1(generated, reference, bank.language)
+    f1 = tuple(  # most answers are the reference's own words, and need not be cut into words to be 1
+        None
+        if reference is None or generated is None
+        else 1.0
+        if generated == reference
+        else token_f1(generated, reference, bank.language)
         for reference, generated in pairs
     )
     counted = [value for value in f1 if value is not None]
@@ -62,11 +65,6 @@ def measure(bank: Bank, answers: Sequence[str | None]) -> QuestEval:
         quality=1 - answerable / len(pairs) if pairs else None,
         f1=f1,
     )
-
-
-def _f1(generated: str, reference: str, language: str) -> float:
-    """Return token F1; most answers are the reference's own words, and need not be cut into words to be 1."""
-    return 1.0 if generated == reference else token_f1(generated, reference, language)
 
 
 def _share(part: float, whole: int) -> float | None:
@@ -123,23 +121,16 @@ def rows(evaluated: EvaluatedAnswer, documents: Sequence[str] = (), variants: Co
 
     Empty where nothing was asked: it was not chosen, there is no reference, or the answer is a refusal or failed.
     """
-    banks = banks_of(evaluated)
+    question, banks = evaluated.question, banks_of(evaluated)
+    of_question = (question.id, question.text, question.kind, tuple(documents))
     return [
-        row
+        Row(variant, *of_question, number, item.key, item.question, item.answer, answer, f1, bank.maker)
         for variant in VARIANTS
         if variant in variants and variant in banks
-        for row in _rows(variant, evaluated.question, tuple(documents), *banks[variant])
-    ]
-
-
-def _rows(
-    variant: Variant, question: Question, documents: tuple[str, ...], bank: Bank, answers: Sequence[str | None]
-) -> list[Row]:
-    of_question = (variant, question.id, question.text, question.kind, documents)
-    parts = zip(bank.items, answers, measure(bank, answers).f1, strict=True)
-    return [
-        Row(*of_question, number, item.key, item.question, item.answer, answer, f1, bank.maker)
-        for number, (item, answer, f1) in enumerate(parts, start=1)
+        for bank, answers in [banks[variant]]
+        for number, (item, answer, f1) in enumerate(
+            zip(bank.items, answers, measure(bank, answers).f1, strict=True), start=1
+        )
     ]
 
 

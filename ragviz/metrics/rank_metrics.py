@@ -7,7 +7,7 @@ function of that table.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, count, repeat
 from operator import itemgetter
@@ -90,7 +90,13 @@ def read(results: Sequence[Retrieved], depth: int) -> Rankings:
         InputError: a question comes twice, or a ranking holds a chunk twice.
 
     """
-    rows = ranked(results, depth)
+    if depth < 1:
+        raise UsageError(f"Depth {depth} ranks nothing; give 1 or more.")
+    ids = [result.question_id for result in results]
+    if len(set(ids)) < len(ids):
+        twice = next(question_id for question_id in ids if ids.count(question_id) > 1)
+        raise InputError(f"Question '{twice}' was retrieved twice; keep one of its rankings.")
+    rows = [result for result in results if result.gold]
     names: list[str] = []
     ends = [0]
     for result in rows:
@@ -105,8 +111,16 @@ def read(results: Sequence[Retrieved], depth: int) -> Rankings:
     else:
         chunks = np.full((len(rows), depth), -1, dtype=np.int64)
         chunks[np.arange(depth) < np.diff(ends)[:, np.newaxis]] = numbers
+    bits = depth.bit_length()
+    keys = np.sort((chunks + 1) << bits | np.arange(depth), axis=1)
+    ordered = keys >> bits
+    row, place = np.nonzero((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] > 0))
+    if len(row):
+        name = list(number)[ordered[row[0], place[0]] - 1]
+        raise InputError(f"The ranking of question '{rows[row[0]].question_id}' holds chunk '{name}' twice.")
+    keys += np.arange(len(rows))[:, np.newaxis] * ((len(number) + 1) << bits)
     unranked = tuple(result.question_id for result in results if not result.gold)
-    return numbered(rows, unranked, dict(number), chunks)
+    return Rankings(tuple(rows), unranked, depth, dict(number), chunks, keys.ravel())
 
 
 def tokens(rankings: Rankings, sizes: Mapping[str, int]) -> Ints | None:
@@ -120,27 +134,6 @@ def tokens(rankings: Rankings, sizes: Mapping[str, int]) -> Ints | None:
     return of_number[rankings.chunks].cumsum(axis=1)
 
 
-def numbered(rows: Sequence[Retrieved], unranked: tuple[str, ...], number: dict[str, int], chunks: Ints) -> Rankings:
-    """Return rankings of numbers of chunks by rank, (n, depth), -1 past the end, for the questions of `rows`.
-
-    What `rows` hold of rankings is not looked at. Raises InputError for a ranking that holds a chunk twice.
-    """
-    depth = chunks.shape[1]
-    bits = depth.bit_length()
-    keys = np.sort((chunks + 1) << bits | np.arange(depth), axis=1)
-    _check_repeats(rows, keys >> bits, number)
-    keys += np.arange(len(rows))[:, np.newaxis] * ((len(number) + 1) << bits)
-    return Rankings(tuple(rows), unranked, depth, number, chunks, keys.ravel())
-
-
-def _check_repeats(rows: Sequence[Retrieved], chunks: Ints, number: dict[str, int]) -> None:
-    """Refuse rankings that hold a chunk twice; `chunks` are their numbers + 1, in ascending order in each row."""
-    row, place = np.nonzero((chunks[:, 1:] == chunks[:, :-1]) & (chunks[:, 1:] > 0))
-    if len(row):
-        name = list(number)[chunks[row[0], place[0]] - 1]
-        raise InputError(f"The ranking of question '{rows[row[0]].question_id}' holds chunk '{name}' twice.")
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class RankTable:
     """What rankings to `depth` found: row i is `question_ids[i]`, column j is rank j + 1.
@@ -148,12 +141,10 @@ class RankTable:
     `relevant` (n, depth): the chunk at that rank is gold; `gold_found`: gold chunks up to there; `groups_found`:
     evidence groups found up to there. `gold` (n,): gold chunks of the question; `groups` (n,): its groups, at least 1,
     those without gold chunks too. `gain` (n, depth): the grade of the chunk at that rank, 0 of one that is not gold;
-    `ideal`: the same of the best possible ranking. `unranked` are the ids of the questions without evidence, which
-    have no row.
+    `ideal`: the same of the best possible ranking.
     """
 
     question_ids: tuple[str, ...]
-    unranked: tuple[str, ...]
     depth: int
     relevant: Bools
     gold_found: Ints
@@ -180,14 +171,14 @@ def measure(rankings: Rankings) -> RankTable:
     np.minimum.at(first, group, rank)
     gain = np.zeros((n, depth + 1))
     graded = any(result.grades for result in rows)
-    gain[row[group], rank] = [*_grades(rows)] if graded else 1.0
+    grades = [result.grades.get(name, 1.0) for result in rows for of_group in result.gold for name in of_group]
+    gain[row[group], rank] = grades if graded else 1.0
     gain = gain[:, :depth]
     relevant = gain > 0
     gold = _gold_chunks(row[group], number, names, n)
     new = np.bincount(row * (depth + 1) + first, minlength=n * (depth + 1)).reshape(n, depth + 1)[:, :depth]
     return RankTable(
         question_ids=tuple(result.question_id for result in rows),
-        unranked=rankings.unranked,
         depth=depth,
         relevant=relevant,
         gold_found=relevant.cumsum(axis=1),
@@ -211,12 +202,6 @@ def _gold_chunks(row: Ints, chunk: Ints, names: Sequence[str], n: int) -> Ints:
     chunks = int(chunk.max(initial=0)) + 1
     keys = np.sort(row * chunks + chunk)
     return np.bincount(keys[np.diff(keys, prepend=-1) > 0] // chunks, minlength=n)
-
-
-def _grades(rows: Sequence[Retrieved]) -> Iterator[float]:
-    for result in rows:
-        for group in result.gold:
-            yield from map(result.grades.get, group, repeat(1.0))
 
 
 def _ideal(rows: Sequence[Retrieved], gold: Ints, depth: int) -> Floats:
@@ -306,23 +291,6 @@ def rank_counts(table: RankTable) -> dict[str, int]:
     """Count the questions whose evidence is complete by rank "1", "2" … `depth` (see `ranks`), and the rest, "miss"."""
     counts = np.bincount(ranks(table), minlength=table.depth + 1)
     return {str(rank): int(counts[rank]) for rank in range(1, table.depth + 1)} | {"miss": int(counts[0])}
-
-
-def ranked(results: Sequence[Retrieved], depth: int) -> list[Retrieved]:
-    """Results with evidence, in order; they are the rows of every table.
-
-    Raises:
-        UsageError: `depth` is below 1.
-        InputError: a question comes twice.
-
-    """
-    if depth < 1:
-        raise UsageError(f"Depth {depth} ranks nothing; give 1 or more.")
-    if len({result.question_id for result in results}) < len(results):
-        ids = [result.question_id for result in results]
-        twice = next(question_id for question_id in ids if ids.count(question_id) > 1)
-        raise InputError(f"Question '{twice}' was retrieved twice; keep one of its rankings.")
-    return [result for result in results if result.gold]
 
 
 def _ks(depth: int) -> Ints:

@@ -78,19 +78,6 @@ class Clusters:
         starts = np.flatnonzero(np.diff(self.units, prepend=-1))
         return np.asarray(np.add.reduceat(matrix[self.rows], starts, axis=0))
 
-    def parts(self, matrix: Floats) -> Floats:
-        """Add up as `sums` does, a question in equal parts in its clusters: all together give the column's sum."""
-        return self.sums(matrix / np.bincount(self.rows, minlength=self.n)[:, None])
-
-    def weights(self, counts: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return how often each question is drawn, (draws, n), where clusters are, (draws, count): their mean."""
-        if self.disjoint:
-            return counts[:, self.labels]
-        order = np.argsort(self.rows, kind="stable")
-        starts = np.flatnonzero(np.diff(self.rows[order], prepend=-1))
-        total = np.add.reduceat(counts[:, self.units[order]], starts, axis=1)
-        return np.asarray(total / np.bincount(self.rows, minlength=self.n), dtype=np.float32)
-
     def take(self, rows: Sequence[int] | Ints) -> Clusters:
         """Return the clusters of some of the questions, by their places, numbered anew."""
         place = np.full(self.n, -1)
