@@ -8,16 +8,12 @@ from hypothesis import strategies as st
 from ragviz.core.document import Chunk, Span
 from ragviz.core.ranking import Ranking, Retrieved
 from ragviz.metrics.characters import (
-    character_iou,
-    character_precision,
-    character_recall,
-    chroma_iou,
-    chroma_precision,
+    CHARACTERS,
     measure_characters,
 )
 from ragviz.metrics.rank_metrics import read
 
-FUNCTIONS = (character_recall, character_precision, character_iou, chroma_precision, chroma_iou)
+FUNCTIONS = [metric.function for metric in CHARACTERS.values()]
 
 
 def retrieved(question_id, *cuts):

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import combinations
-from typing import Literal, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -426,7 +426,7 @@ def pairs(comparison: Comparison, metric: str) -> tuple[Pair, ...]:
     compared = [(delta.run, delta.difference) for delta in of_baseline]
     compared += [(names[second], measured[first, second]) for first, second in places]
     tests = [Tested(metric, run, difference, number) for number, (run, difference) in enumerate(compared)]
-    others = adjusted(tests, comparison.rule, "holm")[len(of_baseline) :]
+    others = adjusted(tests, comparison.rule, holm)[len(of_baseline) :]
     return (
         *(Pair(names[0], delta) for delta in of_baseline),
         *(Pair(names[first], delta) for (first, _), delta in zip(places, others, strict=True)),
@@ -542,7 +542,7 @@ def _judged(tests: Sequence[Tested], rule: Rule) -> dict[str, list[Delta]]:
     different = {_quantity(test): test for test in sorted(tests, key=lambda test: test.label == rule.primary)}
     primary = [test for test in different.values() if test.label == rule.primary]
     others = [test for test in different.values() if test.label != rule.primary]
-    judged = [*adjusted(primary, rule, "holm"), *adjusted(others, rule, "fdr_bh")]
+    judged = [*adjusted(primary, rule, holm), *adjusted(others, rule, benjamini_hochberg)]
     decided = dict(zip(map(_quantity, [*primary, *others]), judged, strict=True))
     deltas: dict[str, list[Delta]] = {}
     for test in tests:
@@ -555,9 +555,8 @@ def _quantity(test: Tested) -> tuple[str, str, int, float | None]:
     return test.label.partition("@")[0], test.run, test.number, test.difference.mean
 
 
-def adjusted(tests: Sequence[Tested], rule: Rule, method: Literal["holm", "fdr_bh"]) -> list[Delta]:
+def adjusted(tests: Sequence[Tested], rule: Rule, correct: Callable[[Sequence[float]], list[float]]) -> list[Delta]:
     """Return the deltas of a family of tests, their p-values adjusted for the number of different tests."""
-    correct = holm if method == "holm" else benjamini_hochberg
     raw = {test.number: test.difference.p_value or 0.0 for test in tests}  # not None, for n > 0
     p_values = dict(zip(raw, correct(list(raw.values())), strict=True))
     margins = [rule.margin(test.label) for test in tests]

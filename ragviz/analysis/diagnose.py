@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ragviz.analysis import outcomes
@@ -407,7 +407,7 @@ def _stages(
 
 def _split(spans: Sequence[Span], gold: Sequence[str], first: Sequence[str]) -> bool:
     """Whether none of the spans with a gold chunk among the first k is whole in a chunk or in the first k."""
-    chunks, top = _places(gold), _places(first)
+    chunks, top = ([*filter(None, map(Chunk.parse_id, ids))] for ids in (gold, first))
     retrieved = [place for place in top if place in chunks]
     reached = [span for span in spans if not span.stale and any(span.overlaps(place) for place in retrieved)]
     return bool(reached) and not any(_is_whole(span, chunks, top) for span in reached)
@@ -425,23 +425,13 @@ def _is_whole(span: Span, gold: Sequence[Range], first: Sequence[Range]) -> bool
 
 def _covered(span: Span, ranges: Sequence[Range]) -> bool:
     """Whether the ranges together hold every character of the span; blanks do not count, chunks are trimmed."""
-    return all(span.text[left:right].isspace() for left, right in _gaps(span, ranges))
-
-
-def _gaps(span: Span, ranges: Sequence[Range]) -> Iterator[tuple[int, int]]:
-    """Yield the parts of the span that no range holds, as offsets from its start."""
     at = span.start
-    for _, start, end in sorted(r for r in ranges if r[0] == span.document_id):
-        if at < min(start, span.end):
-            yield at - span.start, min(start, span.end) - span.start
+    for start, end in [*sorted(r[1:] for r in ranges if r[0] == span.document_id), (span.end, span.end)]:
+        gap = span.text[at - span.start : min(start, span.end) - span.start]
+        if at < min(start, span.end) and not gap.isspace():
+            return False
         at = max(at, end)
-    if at < span.end:
-        yield at - span.start, span.end - span.start
-
-
-def _places(chunk_ids: Iterable[str]) -> list[Range]:
-    """Return the ranges of chunks by their ids; ids that `Chunk.make_id` did not make are left out."""
-    return [*filter(None, map(Chunk.parse_id, chunk_ids))]
+    return True
 
 
 # A whole run

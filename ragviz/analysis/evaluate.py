@@ -102,6 +102,11 @@ def summarise(
     per_question = scores(table, k, characters=measure_characters(rankings, evidence, k))
     by_id = {question.id: question for question in questions}
     clusters = document_clusters([by_id[question_id] for question_id in table.question_ids])
+    drawn: dict[str, Band] = {}
+    if curves and table.question_ids:
+        bands = intervals.bands(np.hstack([of(table) for of in CURVES.values()]), clusters, seed=seed)
+        parts = zip(*(np.split(cast(Floats, band), len(CURVES)) for band in bands), strict=True)
+        drawn = dict(zip(CURVES, parts, strict=True))
     return Summary(
         question_ids=table.question_ids,
         clusters=clusters,
@@ -113,16 +118,8 @@ def summarise(
         rank_counts=rank_metrics.rank_counts(table),
         scores=per_question,
         metrics=intervals.estimates(per_question, clusters, seed=seed),
-        curves=_curves(table, clusters, seed) if curves else {},
+        curves=drawn,
     )
-
-
-def _curves(table: rank_metrics.RankTable, clusters: Clusters, seed: int) -> dict[str, Band]:
-    if not table.question_ids:
-        return {}
-    bands = intervals.bands(np.hstack([of(table) for of in CURVES.values()]), clusters, seed=seed)
-    parts = zip(*(np.split(cast(Floats, band), len(CURVES)) for band in bands), strict=True)
-    return dict(zip(CURVES, parts, strict=True))
 
 
 def doubt_words(summary: Summary) -> str:
@@ -165,8 +162,18 @@ class Scored:
 
     @property
     def without(self) -> str:
-        """How many questions have no value, and why; "" when all have one."""
-        return without_words(self.statuses)
+        """How many questions have no value, and why; "" when all have one.
+
+        >>> none = Estimate(None, None, None, 0)
+        >>> Scored(none, {"ok": 4, "judge_error": 3, "not_applicable": 2}).without
+        '2 not applicable, of the others 3 judge errors'
+        """
+        counts = [(status, n) for status, n in self.statuses.items() if status != "ok" and n]
+        plural = {status: "s" if status == "judge_error" and n > 1 else "" for status, n in counts}
+        said = [f"{n:,} {STATUS_WORDS[status]}{plural[status]}" for status, n in counts if status != "not_applicable"]
+        apart = self.statuses.get("not_applicable", 0)
+        others = f"{'of the others ' if apart else ''}{', '.join(said)}" if said else ""
+        return ", ".join(filter(None, [f"{apart:,} {STATUS_WORDS['not_applicable']}" if apart else "", others]))
 
 
 STATUS_WORDS = {
@@ -174,20 +181,6 @@ STATUS_WORDS = {
     "skipped": "skipped",
 }  # fmt: skip
 """Status of a score → what a person reads."""
-
-
-def without_words(statuses: Mapping[str, int]) -> str:
-    """Return how many questions have no score of a metric, and why; "" when all have one.
-
-    >>> without_words({"ok": 4, "judge_error": 3, "not_applicable": 2}), without_words({"ok": 4, "no_answer": 1})
-    ('2 not applicable, of the others 3 judge errors', '1 without answer')
-    """
-    counts = [(status, n) for status, n in statuses.items() if status != "ok" and n]
-    plural = {status: "s" if status == "judge_error" and n > 1 else "" for status, n in counts}
-    said = [f"{n:,} {STATUS_WORDS[status]}{plural[status]}" for status, n in counts if status != "not_applicable"]
-    apart = statuses.get("not_applicable", 0)
-    others = f"{'of the others ' if apart else ''}{', '.join(said)}" if said else ""
-    return ", ".join(filter(None, [f"{apart:,} {STATUS_WORDS['not_applicable']}" if apart else "", others]))
 
 
 def summarise_scores(

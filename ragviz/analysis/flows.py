@@ -100,6 +100,8 @@ def words(of: Flow) -> str:
     """
     said: dict[Effect, str] = {"rescued": "lost no longer", "broken": "lost only now", "moved": "lost at another stage"}
     parts = [f"{n:,} {agreed(n, 'is')} {what}" for effect, what in said.items() if (n := of.counted(effect))]
+    if not of.total:
+        return "No question has a known cause in both runs: neither their rankings nor their answers are measured."
     stayed, questions = of.counted("stayed"), counted(of.total, "question")
     if not parts:
         return f"None of {questions} moved."

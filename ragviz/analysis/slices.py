@@ -17,7 +17,7 @@ from ragviz.analysis.evaluate import PART_TITLES, rows_by_name
 from ragviz.analysis.rules import Rule, Verdict
 from ragviz.core.question import Question
 from ragviz.stats.clusters import FEW
-from ragviz.stats.differences import ALPHA, Difference, paired_differences
+from ragviz.stats.differences import ALPHA, Difference, benjamini_hochberg, paired_differences
 from ragviz.text.counts import agreed, counted
 from ragviz.text.word_changes import word_count
 
@@ -111,7 +111,11 @@ def parts_of(questions: Sequence[Question], documents: Mapping[str, Sequence[str
         "length": ([word_count(question.text) for question in questions], "words"),
         "evidence": (evidence, "characters"),
     }
-    parts = [part for by, of_each in names.items() for part in _named(by, of_each)]
+    parts: list[Part] = []
+    for by, of_each in names.items():
+        rows = rows_by_name(of_each)
+        for name in sorted(rows, key=lambda name: -len(rows[name])) if len(rows) > 1 else ():
+            parts.append(Part(by, name, np.array(rows[name], dtype=np.int64)))
     return parts + [part for by, (numbers, unit) in lengths.items() for part in _by_length(by, numbers, unit)]
 
 
@@ -126,7 +130,7 @@ def judged(parts: Sequence[Part], pair: Paired, rule: Rule, metric: str) -> Slic
     tests = [Tested(metric, "", each.difference, place) for place, each in enumerate(measured) if each.difference]
     decided = [
         replace(each, difference=delta.difference, p_adjusted=delta.p_adjusted, verdict=delta.verdict)
-        for each, delta in zip(measured, adjusted(tests, rule, "fdr_bh"), strict=False)
+        for each, delta in zip(measured, adjusted(tests, rule, benjamini_hochberg), strict=False)
     ]
     return Slices(metric, (*decided, *measured[len(decided) :]))
 
@@ -158,15 +162,6 @@ def clusters_words(slices: Slices) -> str:
     if all(each.difference.generalises for each in slices.judged if each.difference):
         return ""
     return f"A slice of fewer than {FEW} documents speaks of further questions on these documents, not of others."
-
-
-def _named(by: str, names: Sequence[Sequence[str]]) -> list[Part]:
-    """Return the parts by name, the greatest first; none where all questions have the same name."""
-    rows = rows_by_name(names)
-    if len(rows) < 2:
-        return []
-    order = sorted(rows, key=lambda name: -len(rows[name]))
-    return [Part(by, name, np.array(rows[name], dtype=np.int64)) for name in order]
 
 
 def _by_length(by: str, lengths: Sequence[int | None], unit: str) -> list[Part]:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from ragviz.analysis import compare as comparing
-from ragviz.analysis import comparison_words, differing, leaderboards, ties
+from ragviz.analysis import comparison_words, differing, flows, leaderboards, ties
 from ragviz.cli import console
 from ragviz.cli.options import Json, MinimumEffect, Primary
 from ragviz.health import synthetic
@@ -54,7 +54,7 @@ def compare(
         console.say(comparison_words.sentence(comparison, [metric] if metric else []))
         _draw(comparison, decided_by, prices)
         for other in runs[1:]:
-            moved = moved_questions.sentence(moved_questions.streams(runs[0], other, comparison.k, sources))
+            moved = flows.words(moved_questions.streams(runs[0], other, comparison.k, sources).flow)
             console.say(f"{runs[0].name} → {other.name}: {moved}")
 
     console.show(body, as_json, draw)

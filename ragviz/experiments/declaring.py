@@ -112,31 +112,25 @@ def declare(
         raise UsageError(f"There is one cell, '{planned.cells[0].name}': give a second value for a choice.")
     if len(name.strip()) > LONGEST_NAME:
         raise UsageError(f"The name of an experiment has at most {LONGEST_NAME} characters: this has {len(name)}.")
+    new = Experiment(
+        new_id(),
+        question_set.corpus_id,
+        name.strip(),
+        question_set.id,
+        split,  # type: ignore[arg-type]  # checked above
+        rule,
+        planned.cells,
+        planned.left_out,
+        time.time(),
+        person=workspace.person.name,
+    )
     earlier = store.experiments.find(name)
     if earlier is None:
-        return store.experiments.add(
-            Experiment(
-                new_id(),
-                question_set.corpus_id,
-                name.strip(),
-                question_set.id,
-                split,  # type: ignore[arg-type]  # checked above
-                rule,
-                planned.cells,
-                planned.left_out,
-                time.time(),
-                person=workspace.person.name,
-            )
-        )
+        return store.experiments.add(new)
     if earlier.corpus_id != question_set.corpus_id:
         raise UsageError(f"Experiment '{earlier.name}' is of another corpus: choose another name.")
     declared = replace(
-        earlier,
-        questions=question_set.id,
-        split=split,  # type: ignore[arg-type]  # checked above
-        rule=rule,
-        cells=planned.cells,
-        left_out=planned.left_out,
+        earlier, questions=new.questions, split=new.split, rule=rule, cells=new.cells, left_out=new.left_out
     )
     if _choices(declared) == _choices(earlier) and rule == earlier.rule:
         return earlier

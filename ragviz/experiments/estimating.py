@@ -138,7 +138,7 @@ def _forecast(workspace: Workspace, infos: Sequence[IndexInfo], cells: Sequence[
         index = sweeping.index_of(ready, cell.index) or next(iter(ready), None)
         if index is None:
             return None
-        estimate = running.foresee(workspace, sweeping.config_of(cell, index.id))
+        estimate = running.foresee(workspace, replace(cell.run, index=index.id))
         total = replace(
             running.added(total, estimate),
             calls=dict(Counter(total.calls) + Counter(estimate.calls)),

@@ -168,17 +168,18 @@ def _names(values: Sequence[Mapping[str, Any]], given: Sequence[str]) -> list[st
     made: list[str] = []
     seen: dict[str, int] = {}
     for of_cell, name in zip(values, given, strict=True):
-        words = (_words(field, of_cell[axis]) for axis, field in differ.items() if field.counts(of_cell))
+        words = (
+            f"“{shortened(value, NAMED)}”" if field.many_lines and value else field.in_name(value)
+            for axis, field in differ.items()
+            if field.counts(of_cell)
+            for value in [of_cell[axis]]
+        )
         shown = name.strip() or of_cell["system"] or " ".join(filter(None, words))
         shown = shown or " ".join(f"no {axis}" for axis in differ if of_cell[axis] in ("none", ""))
         same = json.dumps(dict(of_cell), sort_keys=True)
         number = seen.setdefault(f"{shown}\n{same}", sum(key.startswith(f"{shown}\n") for key in seen) + 1)
         made.append(shown if number == 1 else f"{shown} ({number})")
     return made
-
-
-def _words(field: Field, value: Any) -> str:
-    return f"“{shortened(value, NAMED)}”" if field.many_lines and value else field.in_name(value)
 
 
 def _cell(workspace: Workspace, name: str, values: Mapping[str, Any], common: Mapping[str, Any]) -> Cell:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from ragviz.core.configuration import IndexConfig, IndexInfo, Run, RunConfig
+from ragviz.core.configuration import IndexConfig, IndexInfo, Run
 from ragviz.core.document import Corpus
 from ragviz.core.errors import BudgetReached, Cancelled, ModelError, RagvizError, StorageError, UsageError
 from ragviz.core.experiment import Cell, Experiment
@@ -97,11 +97,6 @@ def note_choice(workspace: Workspace, experiment: Experiment) -> None:
             workspace.store.runs.note(run.id, chosen_by=by)
 
 
-def config_of(cell: Cell, index_id: str, split: str | None = None) -> RunConfig:
-    """Return the choices of a cell's run over its index, on another side of the split where one is given."""
-    return replace(cell.run, index=index_id, split=cell.run.split if split is None else split)  # type: ignore[arg-type]
-
-
 def made_run(
     workspace: Workspace,
     experiment: Experiment,
@@ -124,7 +119,8 @@ def made_run(
     """
     if budget is not None and budget < 0:
         raise BudgetReached(f"The runs of '{experiment.name}' have cost more than the budget: give a greater one.")
-    config = config_of(cell, index_id, split)
+    side = cell.run.split if split is None else split
+    config = replace(cell.run, index=index_id, split=side)  # type: ignore[arg-type]
     if config.system:
         system, question_set = recorded.system_of(workspace, config.system), workspace.store.sets.get(config.questions)
         return recorded.record(workspace, question_set, name, system, config, budget=budget, progress=progress)

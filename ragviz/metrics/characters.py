@@ -88,31 +88,6 @@ def measure_characters(
     )
 
 
-def character_recall(table: CharacterTable) -> Floats:
-    """Characters found ÷ characters of the evidence, (n, depth); 0 when the evidence is empty."""
-    return _ratio(table.evidence_found, table.evidence_total)
-
-
-def character_precision(table: CharacterTable) -> Floats:
-    """Useful characters ÷ characters retrieved, (n, depth), each counted once; 0 when nothing was retrieved."""
-    return _ratio(table.useful, table.retrieved)
-
-
-def character_iou(table: CharacterTable) -> Floats:
-    """Characters found ÷ characters retrieved or of the evidence, (n, depth): intersection over union."""
-    return _ratio(table.evidence_found, table.evidence_total + table.retrieved - table.evidence_found)
-
-
-def chroma_precision(table: CharacterTable) -> Floats:
-    """Useful characters ÷ lengths of the chunks retrieved, (n, depth): overlapping characters count in each chunk."""
-    return _ratio(table.useful, table.chunk_lengths)
-
-
-def chroma_iou(table: CharacterTable) -> Floats:
-    """Characters found ÷ (lengths of the chunks retrieved + characters of the evidence not found), (n, depth)."""
-    return _ratio(table.evidence_found, table.evidence_total + table.chunk_lengths - table.evidence_found)
-
-
 # Documents laid end to end on one line
 
 
@@ -385,31 +360,31 @@ CHARACTERS: dict[str, Metric[CharacterTable]] = {
         "Character recall@k",
         "Share of the evidence's characters that the first k chunks hold. 0 to 1. Low: the evidence ranks below k, or "
         "chunk borders cut it.",
-        character_recall,
+        lambda table: _ratio(table.evidence_found, table.evidence_total),
     ),
     "character_precision": Metric(
         "Character precision@k",
         "Share of the first k chunks' characters that are evidence. 0 to 1, and small for short quotes in long "
         "chunks. Low: chunks are longer, or more, than the evidence needs.",
-        character_precision,
+        lambda table: _ratio(table.useful, table.retrieved),
     ),
     "character_iou": Metric(
         "Character IoU@k",
         "Characters that are both evidence and in the first k chunks ÷ characters that are either. 0 to 1. Low: "
         "evidence is missing, or much else was retrieved.",
-        character_iou,
+        lambda table: _ratio(table.evidence_found, table.evidence_total + table.retrieved - table.evidence_found),
     ),
     "chroma_precision": Metric(
         "Character precision@k, Chroma's",
         "As character precision, but every retrieved chunk counts with its whole length, so that what overlaps counts "
         "each time: the same where no chunks overlap. 0 to 1. Low: as there, or chunks repeat each other.",
-        chroma_precision,
+        lambda table: _ratio(table.useful, table.chunk_lengths),
     ),
     "chroma_iou": Metric(
         "Character IoU@k, Chroma's",
         "As character IoU, but every retrieved chunk counts with its whole length: found ÷ (lengths of the chunks + "
         "evidence not found). 0 to 1. Low: as there, or chunks repeat each other.",
-        chroma_iou,
+        lambda table: _ratio(table.evidence_found, table.evidence_total + table.chunk_lengths - table.evidence_found),
     ),
 }
 """Metrics of characters by name: a new one is a function of a `CharacterTable` and its entry here."""

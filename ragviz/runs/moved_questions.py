@@ -106,7 +106,7 @@ def to_json(
     return {
         "flows": {
             name: {
-                "sentence": sentence(each),
+                "sentence": flows.words(each.flow),
                 "answered": each.answered,
                 "unknown": each.flow.unknown,
                 "streams": [asdict(stream) | {"effect": stream.effect} for stream in each.flow.streams],
@@ -115,13 +115,6 @@ def to_json(
         },
         "slices": {run.name: _slices_to_json(each) for run, each in zip(runs[1:], found, strict=True)},
     }
-
-
-def sentence(moved: Streams) -> str:
-    """Say how many questions moved."""
-    if not moved.flow.total:
-        return "No question has a known cause in both runs: neither their rankings nor their answers are measured."
-    return flows.words(moved.flow)
 
 
 def _slices_to_json(found: Slices) -> dict[str, Any]:

@@ -166,10 +166,16 @@ def interval(
 
     Of values that are all within 0 … 1 the ends are too.
     """
+    from scipy.special import ndtr
+
     reach = quantiles(known.freedom)
     low, high = known.mean - reach * known.error, known.mean + reach * known.error
     if MANY <= clusters.count < LARGE and clusters.disjoint:
-        low, high = _percentiles(matrix, clusters, known, seed, samples)
+        means = resampled_means(matrix, clusters, seed=seed, samples=samples)
+        apart = clusters.sums(matrix) - clusters.sizes[:, None] * known.mean
+        spread = np.sqrt((apart**2).sum(axis=0)) / len(matrix)
+        widening = np.divide(known.error, spread, out=np.ones_like(spread), where=spread > 0)
+        low, high = percentiles(means, ndtr(-reach * widening))  # widened to the reach of Student's t
     bounded = (matrix.min(axis=0) >= -ROUNDING) & (matrix.max(axis=0) <= 1 + ROUNDING)
     return np.where(bounded, np.maximum(low, 0.0), low), np.where(bounded, np.minimum(high, 1.0), high)
 
@@ -228,17 +234,6 @@ def _wilson(share: Floats, n: int, clusters: Clusters, known: Moments) -> Floats
     middle = share + reach**2 / (2 * count)
     half = reach * np.sqrt(share * (1 - share) / count + reach**2 / (4 * count * count))
     return np.asarray(np.clip(np.stack([middle - half, middle + half]) / (1 + reach**2 / count), 0.0, 1.0))
-
-
-def _percentiles(matrix: Floats, clusters: Clusters, known: Moments, seed: int, samples: int) -> tuple[Floats, Floats]:
-    """Percentiles of the means of resampled clusters, widened to the reach of Student's t; (m,) each."""
-    from scipy.special import ndtr
-
-    means = resampled_means(matrix, clusters, seed=seed, samples=samples)
-    spread = np.sqrt(((clusters.sums(matrix) - clusters.sizes[:, None] * known.mean) ** 2).sum(axis=0)) / len(matrix)
-    widening = np.divide(known.error, spread, out=np.ones_like(spread), where=spread > 0)
-    tail = ndtr(-quantiles(known.freedom) * widening)
-    return percentiles(means, tail)
 
 
 def percentiles(means: NDArray[np.float32], tail: Floats) -> tuple[Floats, Floats]:

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from ragviz.analysis import outcomes, points, slices
+from ragviz.analysis import flows, outcomes, points, slices
 from ragviz.analysis.comparison_words import difference_words, p_words
 from ragviz.analysis.points import Points
 from ragviz.analysis.rules import direction
@@ -72,7 +72,7 @@ def flow(shown: Compared) -> None:
     streams = _streams(*shown.both, shown.comparison.k)
     only = "" if streams.answered else ", retrieval only"
     heading.section(f"Where questions moved at k = {shown.comparison.k}{only}")
-    words = moved_questions.sentence(streams)
+    words = flows.words(streams.flow)
     if not streams.flow.total:
         st.caption(words)
         return
