@@ -160,7 +160,9 @@ def test_what_an_import_cannot_know_is_not_shown(workspace):
     run = imports.import_run(workspace, workspace.store.corpora.add("c"), "r", read_log(written(result()), "out.json"))
     summary = measurements.summary_of(workspace, run)
     assert (summary.n, summary.unanswerable, summary.misses, summary.metrics) == (0, 0, 0, {})
-    assert "Ranks of the evidence" in measurements.unranked_words(run)
+    told = measurements.unranked_words(run)
+    assert "Ranks of the evidence" in told
+    assert "find-evidence" not in told, "there is no document to search"
     [case] = exports.cases_of(workspace, run)
     assert (case.outcome, case.rank, case.ranking, case.gold) == ("not ranked", None, {}, frozenset())
     assert [step.cause for step in diagnose.waterfall(["wrong"], run.knows)[1:]] == ["wrong"]

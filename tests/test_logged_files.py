@@ -232,6 +232,8 @@ def test_roles_can_be_chosen():
         read(rows, answer="x")
     with pytest.raises(InputError, match="There is no role 'reply': there are question, answer"):
         read(rows, reply="x")
+    with pytest.raises(InputError, match="'notes' is given as contexts and as reference"):
+        read(rows, contexts="Text A, notes", reference="notes")
 
 
 SPAN = {"traceId": "t", "startTimeUnixNano": "1700000000000000000", "endTimeUnixNano": "1700000002500000000"}

@@ -30,6 +30,10 @@ def questions_find_evidence(
     best = [(p.question, p.places[:1]) for p in certain]
     refused = question_verbs.accept_evidence(workspace, question_set, best)
     names = workspace.store.documents.names(question_set.corpus_id)
+    if not workspace.store.documents.readable(question_set.corpus_id):
+        console.warn("There are no documents to search: add those that hold the answers to the corpus of this set.")
+    if not proposals:
+        console.warn("No question has a reference answer and lacks its evidence: only reference answers are looked up.")
     records: list[dict[str, Any]] = [
         {"id": each.question.id, "question": each.question.text, "answer": each.question.answer}
         | {"found": each.outcome, "doubt": each.doubt}

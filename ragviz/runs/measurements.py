@@ -61,7 +61,8 @@ def unranked_words(current: Run) -> str:
     """Say why a run's rankings cannot be measured; "" when they can."""
     if current.knows.ranking:
         return ""
-    if any(count for how, count in current.provenance.get("contexts", {}).items() if how not in ("not", "share")):
+    places = current.provenance.get("contexts", {})  # "" is of contexts that no document was there to hold
+    if any(count for how, count in places.items() if how not in ("", "not", "share")):
         found = f"ragviz questions find-evidence '{current.provenance['questions']}'"
         return f"Ranks of the evidence are not known: where the answers stand in the documents is not. Find it: {found}"
     return (

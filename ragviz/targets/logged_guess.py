@@ -211,10 +211,15 @@ def chosen(given: Mapping[str, str], columns: Sequence[str], name: str) -> dict[
             there = ", ".join(columns)[:300]
             raise InputError(f"'{name}' has no column '{missing_ones[0]}' for the {role}. Its columns: {there}.")
         chosen[role] = ", ".join(part if part in columns else by_name.get(plain(part), "") for part in parts)
-    twice = [role for role, column in chosen.items() if column and list(chosen.values()).count(column) > 1]
-    if twice:
-        raise InputError(f"Column '{chosen[twice[0]]}' is given as {' and as '.join(twice)}: it can be one of them.")
+    for column in parts_of(chosen):
+        if len(twice := [role for role, given in chosen.items() if column in given.split(", ")]) > 1:
+            raise InputError(f"Column '{column}' is given as {' and as '.join(twice)}: it can be one of them.")
     return chosen
+
+
+def parts_of(roles: Mapping[str, str]) -> list[str]:
+    """Return all columns that have a role."""
+    return [part for columns in roles.values() for part in columns.split(", ") if part]
 
 
 def lists_contexts(tables: Sequence[Table], roles: Mapping[str, str]) -> bool:

@@ -45,8 +45,9 @@ def read(content: Content, given: Mapping[str, str], shape: str) -> Reading:
     tables = logged_guess.tables_of(content)
     columns = columns_of(tables)
     chosen, guessed = logged_guess.chosen(given, columns, content.name), logged_guess.guessed(tables, columns)
-    roles = {role: column for role, column in guessed.items() if column not in chosen.values()} | chosen
-    roles = {role: column for role, column in roles.items() if column}
+    taken = logged_guess.parts_of(chosen)
+    left = {role: ", ".join(c for c in each.split(", ") if c not in taken) for role, each in guessed.items()}
+    roles = {role: column for role, column in (left | chosen).items() if column}
     if not roles.keys() & {"question", "history", "answer"} and not logged_guess.lists_contexts(tables, roles):
         there = f"its columns: {', '.join(columns)[:300]}" if columns else "it has no rows of objects"
         raise InputError(
