@@ -119,7 +119,10 @@ def test_the_story_end_to_end(ragviz, notes, tmp_path, monkeypatch):
         ]
         assert listed[0]["hits"][0]["gold"]
         assert "王芳" in listed[0]["hits"][0]["text"]
-        assert ragviz("runs", "questions", "words", "--cause", "bad luck")[0] == 2
+        for wrong in (("runs", "questions", "words", "--cause", "bad luck"), ("index", "search", "small", " "),
+                      *((*shown, "--document", "gone.md") for shown in (("runs", "questions", "words"),
+                                                                        ("questions", "show", "asked")))):  # fmt: skip
+            assert ragviz(*wrong)[0] == 2, wrong
         run = ("run", "--index", "small", "--questions", "asked", "--name", "wide", "-k", 4, "--retriever", "bm25")
         code, _, err = ragviz(*run, "--answerer", "extractive", "--metrics", "token_f1,exact_match")
         assert code == 0, err

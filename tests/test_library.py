@@ -51,6 +51,7 @@ def test_metrics_are_those_of_the_command_line_and_of_the_questions(made):
         assert [row["mean"], row["low"], row["high"], row["n"]] == pytest.approx(shown, rel=1e-12)
         assert made["table"][name].mean() == pytest.approx(row["mean"])
         assert made["table"][name].count() == row["n"]
+    ragviz.check("second", f"recall@3>={table.loc['recall@3', 'mean'] - 0.01}", baseline="first", no_worse_than=0.9)
 
 
 def test_the_comparison_is_the_command_lines(made):

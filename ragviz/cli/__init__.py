@@ -130,7 +130,9 @@ def load_sample(as_json: Json = False) -> None:
 @app.command("jobs")
 def list_jobs(
     cancel: Annotated[str | None, typer.Option(help="Stop this job.")] = None,
-    resume: Annotated[str | None, typer.Option(help="Resume this job, here.")] = None,
+    resume: Annotated[
+        str | None, typer.Option(help="Resume this job, here, with its budget; its own command takes a higher one.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """List the jobs, or cancel or resume one."""

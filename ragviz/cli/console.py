@@ -25,6 +25,7 @@ from ragviz.core.errors import Cancelled, InputError, UsageError
 from ragviz.core.job import Job, NewJob
 from ragviz.core.stopping import Progress
 from ragviz.service import job_verbs
+from ragviz.text import former_documents
 
 if TYPE_CHECKING:
     from ragviz.workspace import Workspace as Workspace
@@ -203,6 +204,12 @@ def one_of(what: str, value: str, choices: Collection[str]) -> None:
     """Raise UsageError where a value is none of the choices; "" is one that was not given."""
     if value and value not in choices:
         raise UsageError(f"There is no {what} '{value}': choose one of {', '.join(choices)}.")
+
+
+def known_document(document: str, names: Mapping[str, str]) -> None:
+    """Raise UsageError for a document that a corpus neither has nor had, by its `names`; "" is one not given."""
+    if document and not former_documents.is_among(document, names.values()):
+        raise UsageError(f"There is no document '{document}': `ragviz corpus show` lists them.")
 
 
 def read(file: Path) -> bytes:

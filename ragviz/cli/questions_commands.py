@@ -68,6 +68,7 @@ def questions_show(
     console.one_of("kind", kind, evaluate.KINDS)
     console.one_of("side", split, (*SIDES, "neither"))
     names, words = store.documents.names(question_set.corpus_id), find.casefold()
+    console.known_document(document, names)
     questions = [
         q
         for q in store.questions.all(question_set.id)

@@ -90,6 +90,8 @@ def runs_questions(
         ("kind", kind, evaluate.KINDS),
     ):
         console.one_of(option, value, known)
+    names = workspace.store.documents.names(run.corpus_id)
+    console.known_document(document, names)
     run_cases = exports.cases_of(workspace, run, k)
     selected = cases.chosen(run_cases, outcome=outcome, cause=cause, kind=kind, document=document, find=find)
 
@@ -106,7 +108,6 @@ def runs_questions(
         console.table(columns, console.cells(rows, columns))
         console.say(f"{len(selected)} of {counts.counted(len(run_cases), 'question')}")
 
-    names = workspace.store.documents.names(run.corpus_id)
     console.show([cases.to_json(case, names) for case in selected] if as_json else [], as_json, draw)
 
 

@@ -60,7 +60,7 @@ def what_if(
     body = {
         "run": run.name,
         "own": asdict(own) | {"rrf_constant": fused},
-        "choices": asdict(choices) | {"rrf_constant": constant},
+        "choices": asdict(choices) | {"rrf_constant": fused if constant is None else constant},
         "n": len(stored.rankings.results),
         "metrics": effects,
         "risk_coverage": risked,

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ragviz.core import configuration, lazy
 from ragviz.core.call import Estimate
 from ragviz.core.configuration import RetrieverName
+from ragviz.core.errors import UsageError
 from ragviz.core.question import ASKED
 from ragviz.library.display import Shown
 from ragviz.text.counts import counted
@@ -89,13 +90,15 @@ class Index(Shown):
         `retriever` is by default "knn", or "bm25" on an index without vectors.
 
         Raises:
-            UsageError: the index is not built.
+            UsageError: the index is not built; the query is empty.
             SearchError: it is damaged, or its server fails.
 
         """
         import pandas as pd
 
         info = self.workspace.store.indexes.get(self.name)
+        if not query.strip():
+            raise UsageError("The query is empty: give what to search for.")
         hits = search.search(self.workspace, info, query, retrievers.chosen(info, retriever), k)
         rows = [
             (f.hit.rank, f.hit.score, f.document_name, f.chunk and f.chunk.page, f.chunk and f.chunk.text) for f in hits
@@ -178,12 +181,14 @@ class QuestionSet(Shown):
 
 
 def check(
-    run: Run,
+    run: Run | str,
     *requirements: str,
-    baseline: Run | None = None,
+    baseline: Run | str | None = None,
     no_worse_than: float | None = None,
 ) -> None:
     """Fail a test with what `ragviz check` prints, unless a run meets its requirements ("recall@3>=0.8").
+
+    The name of a run is that of one in RAGVIZ_HOME.
 
     Raises:
         AssertionError: its numbers are not reliable, a requirement is not met, or it is worse than the baseline; with
@@ -192,9 +197,13 @@ def check(
 
     """
     __tracebackhide__ = True
-    before = None if baseline is None else baseline._record()
-    workspace, record = run.workspace, run._record()
-    checked = acceptance.check(workspace, record, requirements, baseline=before, no_worse_than=no_worse_than)
+    from ragviz.workspace import open_workspace
+
+    workspace = open_workspace() if isinstance(run, str) else run.workspace
+    named = (each if isinstance(each, str) else each.name for each in (run, baseline) if each is not None)
+    record, *before = map(workspace.store.runs.get, named)
+    against = next(iter(before), None)
+    checked = acceptance.check(workspace, record, requirements, baseline=against, no_worse_than=no_worse_than)
     if not checked.passed:
         raise AssertionError("\n".join(acceptance.lines(checked)))
 

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from typing import Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel
@@ -59,10 +60,10 @@ WAIT = 0.2
 def dollars(amount: float) -> str:
     """Format an amount of money: four digits below a dollar.
 
-    >>> dollars(0.05), dollars(0.0123456), dollars(0), dollars(1234.567)
-    ('$0.05', '$0.01235', '$0.00', '$1,234.57')
+    >>> dollars(0.05), dollars(0.0123456), dollars(0.00001), dollars(0), dollars(1234.567)
+    ('$0.05', '$0.01235', '$0.00001', '$0.00', '$1,234.57')
     """
-    return f"${amount:,.2f}" if amount >= 1 or round(amount, 2) == amount else f"${amount:.4g}"
+    return f"${amount:,.2f}" if amount >= 1 or round(amount, 2) == amount else f"${Decimal(f'{amount:.4g}'):f}"
 
 
 def without_price(model: str, *, budget: bool = False) -> str:
