@@ -17,7 +17,8 @@ from ragviz.index.preview import speed_of
 from ragviz.models.requests import dollars
 from ragviz.retrieval import rerankers, search
 from ragviz.retrieval.retrievers import offered
-from ragviz.runs import measurements
+from ragviz.runs import choices, measurements
+from ragviz.runs.choices import State
 from ragviz.store.schema import corpus_hash, questions_hash
 from ragviz.text.counts import counted
 from ragviz.workspace import Workspace
@@ -32,9 +33,6 @@ PREFIX_TOKENS = 15
 
 Effort = Literal["search", "compute"]
 """What a replay takes: a search of what is there; vectors, or scores of a reranker, computed first."""
-
-State = tuple[str, str, str]
-"""Documents, configuration and embedder of an index: of two with the same the rankings are the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +85,7 @@ class Scene:
     def made_on(self, run: Run, info: IndexInfo) -> bool:
         """Whether a run searched an index as it is now, or another of the same state."""
         unchanged = run.config.index == info.id and (info.built or 0.0) <= run.created
-        return unchanged or _state_of(run) == self.states[info.id]
+        return unchanged or choices.state_of(run) == self.states[info.id]
 
     def planned_state(self, cut: IndexConfig) -> State:
         """Return the state of an index that would be built with these choices and the run's embedder."""
@@ -158,7 +156,7 @@ def changes_of(workspace: Workspace, current: Run) -> Changes:
                 changes.append(_change(workspace, scene, kind, label, config, cut, None))
     changes = [each for each in changes if each.runs or each.stored]
     counted = {id(run) for each in changes for run in each.runs}
-    counted.update(id(run) for run in scene.same if _choices_of(run) == _choices_of(current))
+    counted.update(id(run) for run in scene.same if choices.rankings_by(run) == choices.rankings_by(current))
     changes += _runs(scene, counted)
     return Changes(asked, tuple(changes), scene)
 
@@ -266,13 +264,17 @@ def _change(
 ) -> Change:
     """Return a change; without runs and without `stored` where its reranker cannot read these chunks (now)."""
     state = scene.planned_state(cut) if info is None else scene.states[info.id]
-    ranked = _ranked_by(new)
+    ranked = choices.ranked_by(new)
     reads = info or (None if scene.own is None else replace(scene.own, config=cut))
-    reranking = None if reads is None else _reranking(workspace, reads, new)
+    reranking: str | None = None  # what the scores of the reranker depend on
+    if reads is not None and not rerankers.model_of(new.reranker):
+        with suppress(RagvizError):  # it cannot read these chunks
+            reranking = search.identity_of(workspace, reads, new.reranker)
     made = [
         run
         for run in scene.same
-        if _ranked_by(run.config) == ranked and (_state_of(run) == state if info is None else scene.made_on(run, info))
+        if choices.ranked_by(run.config) == ranked
+        and (choices.state_of(run) == state if info is None else scene.made_on(run, info))
     ]
     key = (_VERSION, *state, *ranked, str(new.depth), reranking or "", scene.asked)
     stored = "" if reranking is None else digest(*key)
@@ -286,7 +288,7 @@ def _runs(scene: Scene, counted: set[int]) -> list[Change]:
     rest: dict[tuple[str, ...], list[Run]] = {}
     for run in scene.same:
         if id(run) not in counted:
-            rest.setdefault(_choices_of(run), []).append(run)
+            rest.setdefault(choices.rankings_by(run), []).append(run)
     changes = []
     for runs in rest.values():
         searched = next((each for each in scene.indexes if scene.made_on(runs[0], each)), None)
@@ -310,29 +312,3 @@ def _rerankers(scene: Scene, cut: IndexConfig) -> list[str]:
             if name != scene.run.config.reranker:
                 found.append(name)
     return found
-
-
-def _state_of(run: Run) -> State:
-    identity = run.provenance["identity"]
-    return identity["corpus"], identity["index"], identity["embedder"]
-
-
-def _ranked_by(config: RunConfig) -> tuple[str, ...]:
-    constant = str(config.rrf_constant) if config.retriever == "hybrid" else ""
-    reranked = (config.reranker, str(config.rerank_depth)) if config.reranker != rerankers.NONE else ("", "")
-    return (config.retriever, constant, *reranked)
-
-
-def _choices_of(run: Run) -> tuple[str, ...]:
-    """Return what the rankings of a run depend on beside its questions."""
-    return (*_state_of(run), *_ranked_by(run.config), run.provenance["identity"].get("reranking", ""))
-
-
-def _reranking(workspace: Workspace, info: IndexInfo, config: RunConfig) -> str | None:
-    """Return what the scores of the reranker depend on, None where it asks a model, or cannot read these chunks."""
-    if rerankers.model_of(config.reranker):
-        return None
-    try:
-        return search.identity_of(workspace, info, config.reranker)
-    except RagvizError:
-        return None

@@ -148,7 +148,10 @@ def to_json(case: Case, names: Mapping[str, str]) -> dict[str, Any]:
         "outcome": case.outcome,
         "cause": case.cause,
         "rank": case.rank,
-        "hits": [_hit(case, hit, names) | {"text": _text(case, hit)} for hit in case.hits],
+        "hits": [
+            _hit(case, hit, names) | {"text": chunk.text if chunk else None}
+            for hit, chunk in [(hit, case.chunks.get(hit.chunk_id)) for hit in case.hits]
+        ],
         "metrics": case.ranking,
         "scores": {name: asdict(score) | {"reason": case.reason(score)} for name, score in case.scores.items()},
         "imported_scores": case.evaluated.scores_of_maker if case.evaluated else {},
@@ -193,11 +196,6 @@ def document_of(chunk_id: str, names: Mapping[str, str]) -> str | None:
     """Return the name of the document that a chunk is of, None when it is not known."""
     place = Chunk.parse_id(chunk_id)
     return names.get(place[0]) if place else None
-
-
-def _text(case: Case, hit: Hit) -> str | None:
-    chunk = case.chunks.get(hit.chunk_id)
-    return chunk.text if chunk else None
 
 
 _OF_CASE = (

@@ -249,6 +249,28 @@ def fingerprint_of(identity: Mapping[str, str]) -> str:
     return digest(*(f"{key}={value}" for key, value in sorted(identity.items())))
 
 
+State = tuple[str, str, str]
+"""Documents, configuration and embedder of an index: of two with the same the rankings are the same."""
+
+
+def state_of(run: Run) -> State:
+    """Return the state in which a run searched its index."""
+    identity = run.provenance["identity"]
+    return identity["corpus"], identity["index"], identity["embedder"]
+
+
+def ranked_by(config: RunConfig) -> tuple[str, ...]:
+    """Return the choices that rankings depend on, as far as they count."""
+    constant = str(config.rrf_constant) if config.retriever == "hybrid" else ""
+    reranked = (config.reranker, str(config.rerank_depth)) if config.reranker != rerankers.NONE else ("", "")
+    return (config.retriever, constant, *reranked)
+
+
+def rankings_by(run: Run) -> tuple[str, ...]:
+    """Return what the rankings of a run depend on beside its questions and its depth."""
+    return (*state_of(run), *ranked_by(run.config), run.provenance["identity"].get("reranking", ""))
+
+
 def judgement_of(config: RunConfig) -> dict[str, str]:
     """Return what the scores of answers depend on by a run's choices: versions; nothing where nothing is answered."""
     if not config.knows.answers and not config.metrics:

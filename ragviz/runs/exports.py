@@ -119,10 +119,6 @@ def check_tables(names: Sequence[str], file_format: str = "csv") -> None:
 Rows = Sequence[Sequence[Any]]
 
 
-def _csv(columns: Sequence[Column], rows: Rows) -> bytes:
-    return interchange.csv_of([column.name for column in columns], rows)
-
-
 def _jsonl(columns: Sequence[Column], rows: Rows) -> bytes:
     names = [column.name for column in columns]
     lines = (json.dumps(dict(zip(names, row, strict=True)), ensure_ascii=False) + "\n" for row in rows)
@@ -153,7 +149,11 @@ def _parquet(columns: Sequence[Column], rows: Rows) -> bytes:
     return out.getvalue()
 
 
-FORMATS: dict[str, Callable[[Sequence[Column], Rows], bytes]] = {"csv": _csv, "jsonl": _jsonl, "parquet": _parquet}
+FORMATS: dict[str, Callable[[Sequence[Column], Rows], bytes]] = {
+    "csv": lambda columns, rows: interchange.csv_of([column.name for column in columns], rows),
+    "jsonl": _jsonl,
+    "parquet": _parquet,
+}
 """Name of a format, which is the ending of its files, → the function that writes it."""
 
 

@@ -247,7 +247,11 @@ class Recorder:
         if self._joined and question is None:
             self.problems.append(f"'{item.id}' is no question of the set, by id or by text: it is left out.")
             return None
-        question = question or _question(item)
+        if question is None:
+            lang = language.of_short(item.question, language.detect("\n".join(each.text for each in item.contexts)))
+            question = Question(
+                item.id, item.question, item.reference, (), "import", "accepted", language=lang, history=item.history
+            )
         if question.id in self._new_ids:
             self.problems.append(f"'{item.id}' is a second item of question '{question.id}': it is left out.")
         if question.id in self.done:
@@ -454,13 +458,6 @@ def _chunk_id(place: Place) -> str:
 def _span(context: Context, start: int, end: int) -> Span:
     document_id, _, _ = Chunk.parse_id(context.chunk_id) or ("", 0, 0)
     return Span(document_id, start, end, context.text[start:end])
-
-
-def _question(item: LoggedItem) -> Question:
-    lang = language.of_short(item.question, language.detect("\n".join(each.text for each in item.contexts)))
-    return Question(
-        item.id, item.question, item.reference, (), "import", "accepted", language=lang, history=item.history
-    )
 
 
 def _recording(item: LoggedItem, question_id: str, contexts: tuple[Context, ...], origin: str) -> Recording:

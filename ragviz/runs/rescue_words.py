@@ -91,7 +91,8 @@ def sentence(columns: Columns, rescue: rescuing.Rescue) -> str:
 def rescuing_one(columns: Columns, rescue: rescuing.Rescue, place: int) -> str:
     """Say which changes rescue the question at a place of the run's: the least k and budget that do, then the best."""
     rows = [row for row in rescue.rows if row.rescued[place]]
-    sized = sorted((row for row in rows if row.replay.kind in ("k", "budget")), key=_size)
+    sized = [row for row in rows if row.replay.kind in ("k", "budget")]
+    sized.sort(key=lambda row: int(row.replay.key.partition("=")[2]))
     least = {row.replay.kind: row for row in reversed(sized)}
     rows = [*least.values(), *(row for row in rows if row.replay.kind not in least)]
     names = [title(columns, row.replay.key) for row in rows]
@@ -99,11 +100,6 @@ def rescuing_one(columns: Columns, rescue: rescuing.Rescue, place: int) -> str:
         return "no change that was replayed rescues it" if rescue.rows else "replay changes on the page Results"
     more = f" and {counted(len(names) - SHOWN, 'other change')}" if len(names) > SHOWN else ""
     return f"rescued by {', '.join(names[:SHOWN])}{more}"
-
-
-def _size(row: rescuing.Row) -> float:
-    size = row.replay.key.partition("=")[2]
-    return float(size) if size.isdigit() else float("inf")
 
 
 def suggestion(columns: Columns, rescue: rescuing.Rescue) -> str:

@@ -424,9 +424,6 @@ def questions_by(config: RunConfig, embedder: str) -> str:
 
 # Rankings of an earlier run
 
-_RANKED_BY = ("corpus", "questions", "index", "embedder", "reranking")
-"""Parts of a run's identity on which its rankings depend, beside the choices below."""
-
 
 def take_rankings(workspace: Workspace, current: Run, index: IndexInfo, questions: Sequence[Question]) -> int:
     """Copy into a run the rankings of another one that asked the same in the same way; return how many.
@@ -436,7 +433,18 @@ def take_rankings(workspace: Workspace, current: Run, index: IndexInfo, question
     """
     store, have = workspace.store, workspace.store.rankings.question_ids(current.id)
     missing = {question.id: place for place, question in enumerate(questions) if question.id not in have}
-    if not missing or (donor := _donor(workspace, current, index)) is None:
+
+    def asked_of(run: Run) -> tuple[object, ...]:
+        config, asked = run.config, run.provenance["identity"]["questions"]
+        return (config.index, config.depth, config.split, config.limit, asked, *choices.rankings_by(run))
+
+    donors = (
+        run
+        for run in store.runs.all(current.corpus_id)
+        if run.id != current.id and run.status == "done" and run.created >= (index.built or 0.0)
+        if asked_of(run) == asked_of(current) and not choices.not_reranked(run)
+    )
+    if not missing or (donor := next(donors, None)) is None:
         return 0
     stored = zip(store.rankings.questions(donor.id), store.rankings.all(donor.id), strict=True)
     taken = [(missing[question.id], question, result) for question, result in stored if question.id in missing]
@@ -445,31 +453,6 @@ def take_rankings(workspace: Workspace, current: Run, index: IndexInfo, question
     if taken and not have:
         store.runs.note(current.id, rankings_of=donor.name, **facts)
     return len(taken)
-
-
-def _donor(workspace: Workspace, current: Run, index: IndexInfo) -> Run | None:
-    wanted = _asked_of(current)
-    return next(
-        (
-            run
-            for run in workspace.store.runs.all(current.corpus_id)
-            if run.id != current.id
-            and run.status == "done"
-            and run.created >= (index.built or 0.0)
-            and not choices.not_reranked(run)
-            and _asked_of(run) == wanted
-        ),
-        None,
-    )
-
-
-def _asked_of(run: Run) -> list[Any]:
-    config, identity = run.config, run.provenance["identity"]
-    fusion = config.rrf_constant if config.retriever == "hybrid" else None
-    reads = config.rerank_depth if config.reranker != "none" else None
-    asked = [config.index, config.retriever, config.depth, fusion, config.reranker, reads, config.split]
-    asked += [config.limit, config.seed if config.limit else None]
-    return asked + [identity.get(part) for part in _RANKED_BY]
 
 
 # Answers and their judgement

@@ -17,7 +17,7 @@ from ragviz.core.ranking import Ranking
 from ragviz.core.stopping import Progress, silent
 from ragviz.retrieval import search
 from ragviz.retrieval.retrievers import FUSED_DEPTH
-from ragviz.runs import measurements
+from ragviz.runs import choices, measurements
 from ragviz.store.schema import corpus_hash, questions_hash
 from ragviz.text.counts import first
 from ragviz.workspace import Workspace
@@ -37,9 +37,7 @@ def index_of(workspace: Workspace, current: Run) -> IndexInfo | None:
     if (info.built or 0.0) <= current.created:
         return info
     state = corpus_hash({*store.documents.readable(current.corpus_id)}.intersection(info.documents))
-    identity = current.provenance["identity"]
-    before = identity["corpus"], identity["index"], identity["embedder"]
-    return info if (state, info.config.hash(), info.embedder_identity) == before else None
+    return info if (state, info.config.hash(), info.embedder_identity) == choices.state_of(current) else None
 
 
 def refusal(workspace: Workspace, current: Run) -> str:
@@ -89,15 +87,10 @@ def search_again(workspace: Workspace, current: Run, *, progress: Progress = sil
     """
     info = check(workspace, current)
     questions = [question for question in workspace.store.rankings.questions(current.id) if question.evidence]
-    key, kept = _key(info, current, questions), workspace.store.cache("replay")
+    key, kept = key_of(workspace, current, questions), workspace.store.cache("replay")
     if not kept.held([key]):
         kept.put_many({key: encoded(_searched(workspace, current, info, questions, progress))})
     return {"run": current.name, "questions": len(questions)}
-
-
-def _key(info: IndexInfo, current: Run, questions: Sequence[Question]) -> str:
-    parts = (_VERSION, "components", info.id, info.build, info.embedder_identity, str(reach(current)))
-    return digest(*parts, questions_hash(questions))
 
 
 def key_of(workspace: Workspace, current: Run, questions: Sequence[Question]) -> str:
@@ -106,7 +99,10 @@ def key_of(workspace: Workspace, current: Run, questions: Sequence[Question]) ->
     `questions` are those of the run with evidence.
     """
     info = index_of(workspace, current)
-    return "" if info is None or refusal(workspace, current) else _key(info, current, questions)
+    if info is None or refusal(workspace, current):
+        return ""
+    parts = (_VERSION, "components", info.id, info.build, info.embedder_identity, str(reach(current)))
+    return digest(*parts, questions_hash(questions))
 
 
 def components(
