@@ -66,17 +66,17 @@ class Called:
         try:
             value = self._call(question)
             if inspect.isawaitable(value):
-                value = awaited(asyncio.run_coroutine_threadsafe(_awaited(value), self._loop))
+
+                async def waited(value: Any = value) -> Any:
+                    return await value
+
+                value = awaited(asyncio.run_coroutine_threadsafe(waited(), self._loop))
             read = _read(item, value)
         except RagvizError:
             raise
         except Exception as error:  # of somebody else's function
             return replace(item, error=f"'{self.label}' raised {type(error).__name__}: {error}")
         return read if read.seconds is not None else replace(read, seconds=time.monotonic() - started)
-
-
-async def _awaited(value: Any) -> Any:
-    return await value
 
 
 def loaded(path: str) -> Any:

@@ -24,13 +24,11 @@ def cited(text: str) -> tuple[int, ...]:
     >>> cited("Dogs stay outside [2], cats too [1–3]. 狗也不行【４】。")
     (2, 1, 3, 4)
     """
-    return tuple(dict.fromkeys(number for mark in _CITED.finditer(text) for number in _numbers(mark[1])))
-
-
-def _numbers(listed: str) -> Iterable[int]:
-    for part in re.split(r"[,，、;；]", listed):
+    numbers: dict[int, None] = {}
+    for part in (part for mark in _CITED.finditer(text) for part in re.split(r"[,，、;；]", mark[1])):
         ends = [int(number) for number in re.findall(r"\d+", part)]
-        yield from range(ends[0], ends[-1] + 1) if len(ends) == 2 and ends[0] < ends[1] else ends
+        numbers |= dict.fromkeys(range(ends[0], ends[1] + 1) if len(ends) == 2 and ends[0] < ends[1] else ends)
+    return tuple(numbers)
 
 
 def without_citations(text: str) -> str:

@@ -267,7 +267,11 @@ class Asker:
             current().pause(0)
             try:
                 with self._gate.slot() as sent:
-                    self._wait_turn()
+                    if self.endpoint.per_minute:
+                        with self._lock:
+                            begins = max(self._next, time.monotonic())
+                            self._next = begins + 60 / self.endpoint.per_minute
+                        current().pause(max(0.0, begins - time.monotonic()))
                     started = time.monotonic()
                     body = detached(lambda: self._posted(question), self.endpoint.timeout + 1)
                     seconds = time.monotonic() - started
@@ -290,13 +294,6 @@ class Asker:
         head += [f"{name}: {value}" for name, value in self.endpoint.headers.items()]
         body = json.dumps(self._body(question), ensure_ascii=False, indent=2) if self.endpoint.method != "GET" else ""
         return "\n".join([*head, *(["", body] if body else [])])
-
-    def _wait_turn(self) -> None:
-        if self.endpoint.per_minute:
-            with self._lock:
-                begins = max(self._next, time.monotonic())
-                self._next = begins + 60 / self.endpoint.per_minute
-            current().pause(max(0.0, begins - time.monotonic()))
 
     def _filling(self, question: Question) -> dict[str, Any]:
         turns = [pair for asked, said in question.history for pair in (("user", asked), ("assistant", said))]

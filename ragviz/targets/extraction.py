@@ -31,6 +31,7 @@ VERSION = "5"
 _JOINED = re.compile(r"\w+(?:-+\w+)+")
 _BY_DASH = re.compile(r"\b[^\W\d_]-|-")
 _BLANKS = re.compile(rf"[^\S{FIXED_BLANKS}]+")
+_RULE = re.compile(r"[|\s:-]*--[|\s:-]*")  # under a table's header
 
 
 def extractive(question: Question, recording: Recording, lang: str) -> Recording:
@@ -51,9 +52,14 @@ def extractive(question: Question, recording: Recording, lang: str) -> Recording
     picked = _best(question_words, sentences)
     recording = replace(recording, origin="extractive", version=VERSION)
     if picked:
-        text = ("" if lang == "zh" else " ").join(_with_citation(s, ranks[s], lang) for s in picked)
+        blank, stop = ("", "。") if lang == "zh" else (" ", ".")
+        said = []
+        for sentence in picked:  # its citation stands before its final mark, which is added where there is none
+            end = re.search(r"[.!。！…]+[\"'”’」』)）]*$", sentence)
+            body, mark = (sentence[: end.start()], end.group()) if end else (sentence, stop)
+            said.append(f"{body}{blank}[{ranks[sentence]}]{mark}")
         cited = tuple(dict.fromkeys(ranks[sentence] for sentence in picked))
-        return replace(recording, answer=text, status="answered", citations=cited)
+        return replace(recording, answer=blank.join(said), status="answered", citations=cited)
     needed = min(SHARED, len(question_words))
     why = f"no sentence shares {needed} words with the question" if needed else "the question names nothing"
     reason = why if recording.contexts else "there are no passages to answer from"
@@ -91,23 +97,13 @@ def _sentences(text: str, lang: str) -> tuple[tuple[str, frozenset[str]], ...]:
         first, last = read.within(start, end)
         line = _BLANKS.sub(" ", read.text[first:last])
         sentence = citations.without_citations(line).strip("| ").rstrip(" ,;:，、；：")
-        if 0 < len(sentence) <= LONGEST and sentence[-1] not in "?？" and not _is_heading(text, start, end):
-            sentences.append((sentence, _words(sentence, lang)))
+        before = text[text.rfind("\n", 0, start) + 1 : end].lstrip()
+        following = text[end:].lstrip().split("\n", 1)[0]
+        is_heading = before.startswith("#") or (before.startswith("|") and _RULE.fullmatch(following))
+        if 0 < len(sentence) <= LONGEST and sentence[-1] not in "?？" and not is_heading:
+            form = normal_form(sentence)  # words that dashes join also apart
+            sentences.append((sentence, _content(form, lang) | _content(form.replace("-", " "), lang)))
     return tuple(sentences)
-
-
-def _is_heading(text: str, start: int, end: int) -> bool:
-    """Return whether the line begins as a heading does, or the next one is the rule under a table's header."""
-    following = text[end:].lstrip().split("\n", 1)[0]
-    line = text[text.rfind("\n", 0, start) + 1 : end].lstrip()
-    return line.startswith("#") or (line.startswith("|") and bool(re.fullmatch(r"[|\s:-]*--[|\s:-]*", following)))
-
-
-def _with_citation(sentence: str, rank: int, lang: str) -> str:
-    """Return the sentence with its citation before its final mark, which is added where there is none."""
-    end = re.search(r"[.!。！…]+[\"'”’」』)）]*$", sentence)
-    body, mark = (sentence[: end.start()], end.group()) if end else (sentence, "。" if lang == "zh" else ".")
-    return f"{body}{'' if lang == 'zh' else ' '}[{rank}]{mark}"
 
 
 def _asked(query: str, lang: str, known: frozenset[str]) -> frozenset[str]:
@@ -120,12 +116,6 @@ def _asked(query: str, lang: str, known: frozenset[str]) -> frozenset[str]:
         normal_form(query),
     )
     return _content(form, lang)
-
-
-def _words(text: str, lang: str) -> frozenset[str]:
-    """Return the content words of a text in its normal form, those that dashes join also apart."""
-    form = normal_form(text)
-    return _content(form, lang) | _content(form.replace("-", " "), lang)
 
 
 def _content(form: str, lang: str) -> frozenset[str]:

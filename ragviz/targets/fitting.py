@@ -30,9 +30,14 @@ def fitted(contexts: Sequence[Context], budget: int) -> tuple[tuple[Context, ...
     read = list(contexts[:whole])
     left = budget - sum(sizes[:whole])
     if whole < len(contexts) and (left >= USEFUL or whole == 0):
-        first = contexts[whole]
-        if part := _shortened(first.text, sizes[whole], left):
-            read.append(replace(first, text=part))
+        text = contexts[whole].text
+        weights = list(accumulate(map(_character_weight, text)))
+        end = bisect_right(weights, weights[-1] * left / sizes[whole]) if weights and left > 0 else 0
+        sentences = [stop for _, stop in segmentation.sentences(text, language.detect(text)) if stop <= end]
+        words = [blank.start() for blank in re.finditer(r"\s+", text[: end + 1])]
+        border = next((ends[-1] for ends in (sentences, words) if ends and 2 * ends[-1] >= end), end)
+        if part := text[:border].rstrip():
+            read.append(replace(contexts[whole], text=part))
     return tuple(read), tuple(context.chunk_id for context in contexts[whole:])
 
 
@@ -49,13 +54,3 @@ def _character_weight(character: str) -> float:
     if character.isspace():
         return 0.0
     return 1.0 if unicodedata.east_asian_width(character) in "WF" else 0.25
-
-
-def _shortened(text: str, size: int, room: int) -> str:
-    """Return the beginning of `text` that takes `room` of its `size` tokens, ending with a whole sentence or word."""
-    weights = list(accumulate(map(_character_weight, text)))
-    end = bisect_right(weights, weights[-1] * room / size) if weights and room > 0 else 0
-    sentences = [stop for _, stop in segmentation.sentences(text, language.detect(text)) if stop <= end]
-    words = [blank.start() for blank in re.finditer(r"\s+", text[: end + 1])]
-    border = next((ends[-1] for ends in (sentences, words) if ends and 2 * ends[-1] >= end), end)
-    return text[:border].rstrip()

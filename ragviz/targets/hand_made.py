@@ -98,17 +98,14 @@ def _filled_in(question: WrittenQuestion) -> WrittenQuestion:
                 same = question.reference[claim.like - 1]
                 claim.reference, claim.sentence = "supported", same.sentence
                 claim.quotes, claim.together = same.quotes, same.together
-        answer.holds = answer.holds or [_default_hold(answer, n + 1) for n in range(len(question.reference))]
+        if not answer.holds:  # what it says of each claim of the reference was not written
+            same_claims = {claim.like: place for place, claim in reversed(list(enumerate(answer.claims, start=1)))}
+            plain = _MARKERS.sub("", answer.text)
+            for number in range(1, len(question.reference) + 1):
+                before = _MARKERS.sub("", answer.text.partition(f"{{{same_claims.get(number)}}}")[0])
+                said = f"supported {_sentence_at(plain, len(before) - 1) + 1}"
+                answer.holds.append(said if number in same_claims else "absent")
     return question
-
-
-def _default_hold(answer: WrittenAnswer, number: int) -> str:
-    """Return what an answer says of claim `number` of the reference, where that was not written."""
-    place = next((place for place, claim in enumerate(answer.claims) if claim.like == number), None)
-    if place is None:
-        return "absent"
-    before = _MARKERS.sub("", answer.text.partition(f"{{{place + 1}}}")[0])
-    return f"supported {_sentence_at(_MARKERS.sub('', answer.text), len(before) - 1) + 1}"
 
 
 # Quotes in passages
@@ -152,11 +149,9 @@ def on_claim(statement: Statement, passages: Sequence[str]) -> tuple[ClaimVerdic
 
 
 def _can_be_given(answer: WrittenAnswer, passages: Sequence[str]) -> bool:
-    return (not answer.needs or any(_in_any(quote, passages) for quote in answer.needs)) and all(
-        (not claim.quotes or any(_in_any(quote, passages) for quote in claim.quotes))
-        and (not claim.contradicted_by or any(_in_any(quote, passages) for quote in claim.contradicted_by))
-        and all(_in_any(quote, passages) for quote in claim.together)
-        for claim in answer.claims
+    any_of = [answer.needs, *(quotes for claim in answer.claims for quotes in (claim.quotes, claim.contradicted_by))]
+    return all(any(_in_any(quote, passages) for quote in quotes) for quotes in any_of if quotes) and all(
+        _in_any(quote, passages) for claim in answer.claims for quote in claim.together
     )
 
 
@@ -180,19 +175,15 @@ def _text(answer: WrittenAnswer, rows: Sequence[Sequence[ClaimVerdict]]) -> tupl
         numbers = [int(number) - 1 for number in re.findall(r"\d+", marker[1])]
         text += answer.text[at : marker.start()]
         stated |= dict.fromkeys(numbers, len(text) - 1)
-        ranks = sorted({rank for number in numbers for rank in _cited(rows[number])})
+        ranks = set[int]()
+        for row in (rows[number] for number in numbers):  # the first passage on a claim, or all that support it
+            on_it = [(rank, each.verdict) for rank, each in enumerate(row, start=1) if each.verdict != "absent"]
+            ranks.update([rank for rank, verdict in on_it if verdict == "together"] or [r for r, _ in on_it[:1]])
         blank = " " if marker[0].startswith(" ") else ""
-        text += f"{blank}[{', '.join(map(str, ranks))}]" if ranks else ""
+        text += f"{blank}[{', '.join(map(str, sorted(ranks)))}]" if ranks else ""
         at = marker.end()
     text += answer.text[at:]
     return text, tuple(_sentence_at(text, stated[number]) for number in range(len(answer.claims)))
-
-
-def _cited(row: Sequence[ClaimVerdict]) -> list[int]:
-    """Return the ranks to cite for a claim: the first passage on it, or all that support it together."""
-    on_it = [(rank, each.verdict) for rank, each in enumerate(row, start=1) if each.verdict != "absent"]
-    together = [rank for rank, verdict in on_it if verdict == "together"]
-    return together or [rank for rank, _ in on_it[:1]]
 
 
 def _answer(question: Question, recording: Recording, _: Ask | None) -> Recording:
@@ -205,6 +196,9 @@ def _answer(question: Question, recording: Recording, _: Ask | None) -> Recordin
     right, wrong = citations.checked(citations.cited(text), len(passages))
     status: Literal["answered", "refused"] = "answered" if answer else "refused"
     return replace(recording, answer=text, status=status, citations=right, wrong_citations=wrong, origin=NAME)
+
+
+_HOLDS: Mapping[str, Verdict] = {"supported": "supported", "contradicted": "contradicted", "absent": "absent"}
 
 
 def _verdicts(question: Question, recording: Recording) -> EvaluatedAnswer:
@@ -225,36 +219,23 @@ def _verdicts(question: Question, recording: Recording) -> EvaluatedAnswer:
     lang = language.of_short(question.answer, language.detect(question.text))
     bank = Bank(items, "zh" if lang == "zh" else "en", NAME) if items else None
     judged = EvaluatedAnswer(question, recording, matrix, asked_back=(), noncommittal=False, bank=bank, given=STEPS)
-    return _compared(judged, answer) if answer and writing.reference else judged
-
-
-def _compared(judged: EvaluatedAnswer, answer: WrittenAnswer) -> EvaluatedAnswer:
-    matrix = replace(
-        judged.matrix,
-        answer_by_reference=tuple(
-            ClaimVerdict(claim.reference, None if claim.reference == "absent" else claim.sentence - 1)
-            for claim in answer.claims
-        ),
-        reference_by_answer=tuple(map(_hold, answer.holds)),
+    if not answer or not writing.reference:
+        return judged
+    holds = [(verdict, int(number or 1)) for verdict, _, number in (each.partition(" ") for each in answer.holds)]
+    compared: list[tuple[str, int]] = [(claim.reference, claim.sentence) for claim in answer.claims]
+    by_reference, by_answer = (
+        tuple(ClaimVerdict(_HOLDS[said], None if said == "absent" else number - 1) for said, number in each)
+        for each in (compared, holds)
     )
-    answers = tuple(text or None for text in answer.bank)
-    compared = replace(judged, matrix=matrix, equivalence=answer.equivalence, equivalence_reason=answer.reason)
-    return replace(compared, bank_answers=answers)
+    matrix = replace(matrix, answer_by_reference=by_reference, reference_by_answer=by_answer)
+    judged = replace(judged, matrix=matrix, equivalence=answer.equivalence, equivalence_reason=answer.reason)
+    return replace(judged, bank_answers=tuple(text or None for text in answer.bank))
 
 
 def is_useful(writing: WrittenQuestion, text: str) -> bool:
     """Whether a passage helps to answer a question."""
     quotes = [quote for claim in writing.reference for quote in (*claim.quotes, *claim.together)]
     return any(locate(quote, text) is not None for quote in (*quotes, *writing.useful))
-
-
-_HOLDS: Mapping[str, Verdict] = {"supported": "supported", "contradicted": "contradicted", "absent": "absent"}
-
-
-def _hold(text: str) -> ClaimVerdict:
-    """Read "supported 2": the verdict, and the sentence of the answer, from 1 (the first when none is given)."""
-    verdict, _, sentence = text.partition(" ")
-    return ClaimVerdict(_HOLDS[verdict], None if verdict == "absent" else int(sentence or 1) - 1)
 
 
 @cache

@@ -41,7 +41,9 @@ def opened(data: bytes, name: str) -> Content:
     if _OF_TREC.match(text):
         return Content(name, tuple(_of_trec(text)))
     if text.lstrip()[:1] not in "{[":
-        titles = {title.lower(): title for title in reversed(_header(text))}
+        first = text.lstrip().partition("\n")[0]
+        headers = [next(csv.reader([first], delimiter=delimiter), []) for delimiter in ",;\t|"]
+        titles = {cell.strip().lower(): cell.strip() for cell in reversed(max(headers, key=len)) if cell.strip()}
         read = tables_in.rows(data, name, titles)
         return Content(name, tuple((f"Row {n}", {titles.get(key, key): row[key] for key in row}) for n, row in read))
     try:
@@ -79,13 +81,6 @@ def _of_trec(text: str) -> Iterator[tuple[str, Row]]:
         scores, ids = zip(*sorted(found, reverse=True), strict=True)
         row = {"system": system, "query_id": query, "context_ids": list(ids), "context_scores": list(scores)}
         yield f"Query {query}", row
-
-
-def _header(text: str) -> list[str]:
-    """Return the column names of CSV, by the delimiter that makes most of them."""
-    first = text.lstrip().partition("\n")[0]
-    headers = [next(csv.reader([first], delimiter=delimiter), []) for delimiter in ",;\t|"]
-    return [cell.strip() for cell in max(headers, key=len) if cell.strip()]
 
 
 def _objects(text: str) -> Iterator[tuple[str, Row]]:

@@ -68,16 +68,13 @@ def read(content: Content, given: Mapping[str, str], shape: str) -> Reading:
     maker = next((maker for maker, shown in MAKERS.items() if names & shown), "file")
     origin = maker if shape == "rows" else shape
     made = [_Rows(each, roles, content.name, origin, is_only=len(tables) == 1) for each in tables]
-    return Reading(shape, columns, roles, tuple(_aligned([log for each in made for log in each.logs()])))
-
-
-def _aligned(logs: Sequence[Log]) -> Sequence[Log]:
-    """Return logs in which a question has one id, so that systems are compared by it, whatever its rows are called."""
+    logs = [log for each in made for log in each.logs()]
+    # A question has one id, so that systems are compared by it, whatever its rows are called.
     ids = {item.question: item.id for log in reversed(logs) for item in log.items}
     same = [tuple(replace(item, id=ids[item.question]) for item in log.items) for log in logs]
-    if any(len({item.id for item in items}) < len(items) for items in same):
-        return logs
-    return [replace(log, items=items) for log, items in zip(logs, same, strict=True)]
+    if all(len({item.id for item in items}) == len(items) for items in same):
+        logs = [replace(log, items=items) for log, items in zip(logs, same, strict=True)]
+    return Reading(shape, columns, roles, tuple(logs))
 
 
 class _Rows:
@@ -103,12 +100,22 @@ class _Rows:
                 items.append((called, self.text(row, "system"), self.item(called, row)))
             except ValueError as error:
                 refused.append((called, str(error)))
-        systems, places = self._systems(items), {called: n for n, (called, _) in enumerate(self.table.rows)}
+        asked: dict[tuple[str, str], set[str]] = {}
+        for _, system, item in items:
+            asked.setdefault((item.id if item.id and not item.question else "", item.question), set()).add(system)
+        systems = list(dict.fromkeys(system for _, system, _ in items))
+        if len(systems) > 1 and max(map(len, asked.values())) == 1:  # no question was put to several of them
+            systems = [""]
+        places = {called: n for n, (called, _) in enumerate(self.table.rows)}
         told = (f"{counted(several, 'row', 'has')} several references: the first was kept.",) if several else ()
         logs = []
-        for system in systems:
-            of_system = [(c, item) for c, named, item in items if named == system or len(systems) == 1]
-            rows = [*self._identified(self._joined(of_system)), *refused]
+        for system in systems or [""]:
+            of_system = [(c, item) for c, named, item in items if named == system or len(systems) <= 1]
+            rows, used = list(refused), Counter[str]()
+            for called, item in self._joined(of_system):  # the file's id, with a number where it comes again
+                own = item.id if item.id and len(item.id) <= LONGEST_ID - 8 else called.rpartition(" ")[2]
+                used[own] += 1
+                rows.append((called, replace(item, id=own if used[own] == 1 else f"{own}#{used[own]}")))
             rows.sort(key=lambda each: places[each[0]])
             log = gathered(rows, self.name, self.origin, system or self.system)
             logs.append(replace(log, problems=log.problems + told))
@@ -161,8 +168,7 @@ class _Rows:
 
     def passages(self, row: Row) -> tuple[Passage, ...]:
         found = [each for column in self.contexts for each in passages_in(cell(row, column), self.separator)]
-        beside = {role: _listed(self.value(row, role)) for role in ("context_ids", "documents", "context_scores")}
-        ids, names, scores = beside.values()
+        ids, names, scores = (_listed(self.value(row, role)) for role in ("context_ids", "documents", "context_scores"))
         if not found and "contexts" not in self.roles:
             found = [Passage("") for each in ids or names if not missing(each)]
         if len(ids) == len(found):
@@ -184,14 +190,6 @@ class _Rows:
             else:
                 yield self.called[column], given
 
-    def _systems(self, items: Sequence[tuple[str, str, LoggedItem]]) -> list[str]:
-        """Return the systems of a column: only where a question was put to several of them."""
-        asked: dict[tuple[str, str], set[str]] = {}
-        for _, system, item in items:
-            asked.setdefault((item.id if item.id and not item.question else "", item.question), set()).add(system)
-        systems = list(dict.fromkeys(system for _, system, _ in items))
-        return systems if len(systems) == 1 or max(map(len, asked.values()), default=0) > 1 else [""]
-
     def _joined(self, items: Sequence[tuple[str, LoggedItem]]) -> Sequence[tuple[str, LoggedItem]]:
         """Join rows of one context each to items: those of a question whose answer is the same, or told once."""
         most = max((len(item.contexts) for _, item in items), default=0)
@@ -211,14 +209,6 @@ class _Rows:
                 contexts, answer = before.contexts + item.contexts, before.answer or item.answer
                 joined[latest[key]] = first, replace(before, contexts=contexts, answer=answer)
         return joined
-
-    def _identified(self, items: Sequence[tuple[str, LoggedItem]]) -> Iterator[tuple[str, LoggedItem | str]]:
-        """Yield items under ids of their own: the file's, with a number where it comes again, else the row's."""
-        used: Counter[str] = Counter()
-        for called, item in items:
-            own = item.id if item.id and len(item.id) <= LONGEST_ID - 8 else called.rpartition(" ")[2]
-            used[own] += 1
-            yield called, replace(item, id=own if used[own] == 1 else f"{own}#{used[own]}")
 
 
 def _listed(value: Any) -> list[Any]:

@@ -6,6 +6,7 @@ import ast
 import json
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -93,8 +94,11 @@ def turns_in(value: Any) -> list[tuple[str, str]]:
             return []
         each = each["message"] if isinstance(each.get("message"), dict) else each
         each = {key.removeprefix("message."): value for key, value in each.items()}
-        if pair := _pair(each):
-            turns.append(pair)
+        names = {plain(str(key)): said for key, said in each.items() if isinstance(said, str)}
+        asked = next((names[key] for key in ("question", "query", "user", "human") if key in names), None)
+        answer = next((names[key] for key in ("answer", "response", "assistant", "ai", "bot") if key in names), None)
+        if asked is not None and answer is not None:
+            turns.append((asked, answer))
             continue
         who = str(each.get("role") or each.get("speaker") or each.get("type") or each.get("from") or "").casefold()
         said = text_in(each, "message")
@@ -103,13 +107,6 @@ def turns_in(value: Any) -> list[tuple[str, str]]:
         elif who in _ANSWERING and turns and said:
             turns[-1] = (turns[-1][0], said)
     return turns
-
-
-def _pair(turn: Mapping[str, Any]) -> tuple[str, str] | None:
-    names = {plain(str(key)): said for key, said in turn.items() if isinstance(said, str)}
-    asked = next((names[key] for key in ("question", "query", "user", "human") if key in names), None)
-    said = next((names[key] for key in ("answer", "response", "assistant", "ai", "bot") if key in names), None)
-    return None if asked is None or said is None else (asked, said)
 
 
 def passages_in(value: Any, separator: str = "") -> list[Passage]:
@@ -137,8 +134,17 @@ def _in_object(found: Mapping[str, Any]) -> list[Passage]:
     if listed is not None:
         return passages_in(listed)
     if {type(each) for each in found.values()} not in ({dict}, {str}):
-        return [Passage(json.dumps(found, ensure_ascii=False))]
-    return [by_id for key, each in found.items() if (by_id := _by_id(str(key), each)) is not None]
+        return [_as_json(found)]
+    passages = []
+    for key, each in found.items():
+        if each.strip() if isinstance(each, str) else each:  # one without a text is its values, as the system read them
+            passage = (_passage(each) or _as_json(each)) if isinstance(each, dict) else Passage(each)
+            passages.append(replace(passage, id=passage.id or str(key)))
+    return passages
+
+
+def _as_json(found: Mapping[str, Any]) -> Passage:
+    return Passage(json.dumps(found, ensure_ascii=False))
 
 
 def _in_list(found: Sequence[Any]) -> list[Passage]:
@@ -195,16 +201,6 @@ def _names_in(found: Mapping[str, Any]) -> dict[str, Any]:
     return names
 
 
-def _by_id(key: str, value: Any) -> Passage | None:
-    """Return one of an object of passages by their ids; one without a text is its values, as the system read them."""
-    if isinstance(value, str):
-        return Passage(value, key) if value.strip() else None
-    if not isinstance(value, dict) or not value:
-        return None
-    passage = _passage(value) or Passage(json.dumps(value, ensure_ascii=False))
-    return replace(passage, id=passage.id or key)
-
-
 _QUOTED = re.compile(r"\b(?:page_content|text|content)=('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")", re.DOTALL)
 _BY_NODE = re.compile(r"^Node ID:\s*(\S+)\s*\nText:\s*(.*?)(?:\nScore:\s*([-\d.]+|None)\s*)?$", re.DOTALL)
 _HAYSTACK = re.compile(
@@ -220,15 +216,11 @@ def _printed(text: str) -> list[Passage]:
     passages = []
     for part in re.split(r"(?:^|(?<=[\[\s,]))(?=<?(?:Document|NodeWithScore|ScoredPoint)\()", text):
         haystack, quoted = _HAYSTACK.search(part), _QUOTED.search(part)
-        shown = haystack[1] if haystack else _unquoted(quoted[1]) if quoted else ""
+        shown = haystack[1] if haystack else quoted[1][1:-1] if quoted else ""
+        if quoted and not haystack:
+            with suppress(ValueError, SyntaxError):
+                shown = str(ast.literal_eval(quoted[1]))
         name, score = re.search(r"\bid_?=(?:')?([^',)\s]+)", part), re.search(r"\bscore[:=]\s*([-\d.]+)", part)
         if shown or name:
             passages.append(Passage(shown, name[1] if name else "", score=number(score[1]) if score else None))
     return passages
-
-
-def _unquoted(literal: str) -> str:
-    try:
-        return str(ast.literal_eval(literal))
-    except (ValueError, SyntaxError):
-        return literal[1:-1]

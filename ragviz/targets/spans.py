@@ -204,7 +204,10 @@ def _row(spans: Sequence[_Span]) -> dict[str, Any]:
     row["system"] = " ".join(
         str(each) for key in ("name", "version") if (each := spans[0].has.get(f"{_TRULENS}app_{key}"))
     )
-    row["answer"] = _answer(speaking)
+    outermost = [span for span in speaking if span.key == speaking[0].key]
+    last = sorted(speaking, key=lambda span: span.end, reverse=True)
+    texts = (text_in(span.first(_SAID), "answer") for span in [*outermost, *last])
+    row["answer"] = next((text for text in texts if text.strip()), "")
     row["contexts"] = _contexts(spans)
     row["reference"] = next(
         (said for span in spans if (said := span.has.get(f"{_TRULENS}record_root.ground_truth_output"))), None
@@ -220,13 +223,6 @@ def _row(spans: Sequence[_Span]) -> dict[str, Any]:
     row["seconds"] = max((span.end for span in spans), default=0) - min(span.start for span in spans) or None
     row["error"] = spans[0].failed if not row["answer"] else ""
     return row
-
-
-def _answer(speaking: Sequence[_Span]) -> str:
-    outermost = [span for span in speaking if span.key == speaking[0].key] if speaking else []
-    last = sorted(speaking, key=lambda span: span.end, reverse=True)
-    texts = (text_in(span.first(_SAID), "answer") for span in [*outermost, *last])
-    return next((text for text in texts if text.strip()), "")
 
 
 def _contexts(spans: Sequence[_Span]) -> list[dict[str, Any]]:

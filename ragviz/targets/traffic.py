@@ -137,7 +137,7 @@ def listening(port: int, traces: Traces) -> Iterator[int]:
         thread.join()
 
 
-class _Refused(Exception):
+class _Refused(UsageError):
     def __init__(self, status: int, words: str) -> None:
         super().__init__(words)
         self.status = status
@@ -154,11 +154,15 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             self._take(kind)
             status, body = 200, b"{}" if kind == JSON else b""  # an empty ExportTraceServiceResponse
-        except _Refused as refused:
-            status, kind, body = refused.status, JSON, json.dumps({"message": str(refused)}).encode()
         except UsageError as error:
-            status, kind, body = 400, JSON, json.dumps({"message": str(error)}).encode()
-        self._answer(status, kind, body)
+            status, kind = getattr(error, "status", 400), JSON
+            body = json.dumps({"message": str(error)}).encode()
+        self.close_connection = status != 200  # what was not read would be taken for the next request
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
 
     def _take(self, kind: str) -> None:
         length = self.headers.get("Content-Length", "")
@@ -167,25 +171,13 @@ class _Handler(BaseHTTPRequestHandler):
         if kind not in (JSON, PROTOBUF):
             raise _Refused(415, f"Send {PROTOBUF} or {JSON}.")
         if not length.isdecimal() or int(length) > LARGEST:
-            self._pass_over(int(length) if length.isdecimal() else 0)
+            # A sender that is still writing hears no refusal: what is not taken is read, as far as that is worth it.
+            left = min(int(length), 16 * LARGEST) if length.isdecimal() else 0
+            while left > 0 and (read := self.rfile.read(min(left, 2**16))):
+                left -= len(read)
             raise _Refused(413, f"A body has its Content-Length, and at most {LARGEST:,} bytes.")
         spans = spans_of(self.rfile.read(int(length)), kind, self.headers.get("Content-Encoding", ""))
         self.traces.add(spans, int(length), time.monotonic())
-
-    def _pass_over(self, length: int) -> None:
-        """Read what is not taken, as far as that is worth it: a sender that is still writing hears no refusal."""
-        for _ in range(min(length, 16 * LARGEST) // 2**16 + 1):
-            if not self.rfile.read(min(length, 2**16)):
-                return
-            length -= 2**16
-
-    def _answer(self, status: int, kind: str, body: bytes) -> None:
-        self.close_connection = status != 200  # what was not read would be taken for the next request
-        self.send_response(status)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
 
     def log_message(self, *args: object) -> None:
         """Log nothing: paths and addresses are the person's."""
