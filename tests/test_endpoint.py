@@ -48,7 +48,7 @@ def target(server: SystemServer, **choices: Any) -> endpoint.Endpoint:
 @pytest.mark.parametrize("stream", ["none", "events", "lines"])
 def test_a_reply_is_read_in_each_form(system: SystemServer, stream: str) -> None:
     system.script.append(stream)
-    tested = endpoint.test(target(system, stream=stream), QUESTION)
+    tested = endpoint.tried(target(system, stream=stream), QUESTION)
     item = tested.item
     assert item.error == ""
     assert item.answer == "At nine o'clock."
@@ -70,7 +70,7 @@ def test_a_token_is_sent_and_never_shown(system: SystemServer, monkeypatch: pyte
         (401, f"no {TOKEN}"),
         (200, f'{{"a": "{TOKEN}"}}'),
     ]
-    all_tested = [endpoint.test(made, QUESTION) for _ in range(4)]
+    all_tested = [endpoint.tried(made, QUESTION) for _ in range(4)]
     assert system.seen[0]["Authorization"] == f"Bearer {TOKEN}"
     assert "Bearer ${TARGET_TOKEN}" in all_tested[0].request
     assert TOKEN not in repr((made, all_tested))
@@ -82,7 +82,7 @@ def test_a_token_is_sent_and_never_shown(system: SystemServer, monkeypatch: pyte
             target(system, **others)
     monkeypatch.delenv("TARGET_TOKEN")
     with pytest.raises(UsageError, match="TARGET_TOKEN, which is not set"):
-        endpoint.test(made, QUESTION)
+        endpoint.tried(made, QUESTION)
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_a_token_is_sent_and_never_shown(system: SystemServer, monkeypatch: pyte
 )
 def test_each_failure_says_what_came_and_what_to_do(system: SystemServer, fault: Any, said: str) -> None:
     system.script.append(fault)
-    item = endpoint.test(target(system), QUESTION).item
+    item = endpoint.tried(target(system), QUESTION).item
     assert said in item.error
     assert item.answer is None
     assert item.error.startswith("Target 'bot' at 127.0.0.1:")
@@ -121,7 +121,7 @@ def test_what_may_pass_is_asked_again_and_an_abstention_is_told(
     item = Asker(target(system, abstains="NINE  O'CLOCK")).ask(QUESTION)
     assert (item.answer, item.abstained) == ("At nine o'clock.", True)
     assert system.paid["q1"] == 1
-    assert endpoint.test(target(system, abstained="usage.out > `3`"), QUESTION).item.abstained
+    assert endpoint.tried(target(system, abstained="usage.out > `3`"), QUESTION).item.abstained
     with SystemServer(told) as down:
         gone = target(down, retries=0)
     assert "cannot be reached" in Asker(gone).ask(QUESTION).error
@@ -140,7 +140,7 @@ def test_the_bounds_are_kept(system: SystemServer) -> None:
 def test_a_question_can_stand_in_the_address(system: SystemServer) -> None:
     system.answers = lambda body: {"answer": body["path"]}
     made = of_choices("get", {"url": system.url + "?q={{question}}", "method": "GET"})
-    assert endpoint.test(made, QUESTION).item.answer == "/ask?q=When%20does%20%22it%22%20open%3F%0A"
+    assert endpoint.tried(made, QUESTION).item.answer == "/ask?q=When%20does%20%22it%22%20open%3F%0A"
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ def test_presets_read_the_documented_replies(system: SystemServer, name: str, mo
     passages = tuple(Passage(*each) for each in REPLIES[name]["contexts"])
     for variable in ("OPENAI", "DIFY", "RAGFLOW", "FLOWISE", "ANYTHINGLLM"):
         monkeypatch.setenv(f"TARGET_{variable}_API_KEY", TOKEN)
-    item = endpoint.test(of_choices(name, {**PRESETS[name].choices, "url": system.url}), QUESTION).item
+    item = endpoint.tried(of_choices(name, {**PRESETS[name].choices, "url": system.url}), QUESTION).item
     assert (item.error, item.answer, item.contexts) == ("", "A", passages)
     assert json.dumps(QUESTION.text) in json.dumps(system.bodies[0])
 
@@ -220,19 +220,19 @@ def test_targets_are_added_tried_listed_and_deleted(
 )
 def test_an_expression_makes_no_more_of_a_reply_than_a_reply_may_have(system: SystemServer, answer: str) -> None:
     """Of a line, an expression of a line can make more than any memory holds."""
-    item = endpoint.test(target(system, answer=answer), QUESTION).item
+    item = endpoint.tried(target(system, answer=answer), QUESTION).item
     assert "--answer makes more of its reply than a reply may have" in item.error
 
 
 def test_a_question_is_not_sent_a_thousand_times_in_one_request(system: SystemServer) -> None:
     made = target(system, body=json.dumps({"question": "{{question}}" * 8_000}))
     with pytest.raises(UsageError, match="let the question stand in its body once"):
-        endpoint.test(made, Question("q", "x" * 10_000, "", (), "hand"))
+        endpoint.tried(made, Question("q", "x" * 10_000, "", (), "hand"))
     assert not system.bodies
 
 
 def test_nothing_is_read_where_a_cloud_gives_out_keys(system: SystemServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(addresses, "_OF_MACHINES", (ip_network("127.0.0.0/8"),))
-    tested = endpoint.test(target(system), QUESTION)
+    tested = endpoint.tried(target(system), QUESTION)
     assert "at an address of this machine's own link" in tested.item.error
     assert tested.reply is None

@@ -346,7 +346,7 @@ def test_a_name_is_believed_of_a_listed_proxy_alone(proxies, tmp_path):
             with socket_of(dashboard, named):
                 pass
             address = f"{dashboard.url}/home?q={{{{question}}}}"
-            forged = endpoint.test(Endpoint("t", address, "GET", named), Question("q", "Who?", "", (), ""))
+            forged = endpoint.tried(Endpoint("t", address, "GET", named), Question("q", "Who?", "", (), ""))
             assert "answered HTTP 403" in forged.item.error, "its target is no person, though it is on this machine"
         else:
             with pytest.raises(InvalidStatus, match="403"):

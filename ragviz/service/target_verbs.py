@@ -58,10 +58,10 @@ def add(workspace: Workspace, name: str, given: Mapping[str, Any], preset: str =
 
 @verb("editor", "try a target")
 def try_out(workspace: Workspace, target: Endpoint, text: str = "") -> endpoint.Tested:
-    """Ask a target one question, once. Raises as `endpoint.test`."""
+    """Ask a target one question, once. Raises as `endpoint.tried`."""
     text = text.strip() or TRIAL
     question = Question("trial", text, "", (), "hand", language=language.detect(text))
-    return endpoint.test(target, question, workspace.settings.ca_file)
+    return endpoint.tried(target, question, workspace.settings.ca_file)
 
 
 @verb("viewer", "read a reply")

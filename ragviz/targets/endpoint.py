@@ -94,7 +94,7 @@ class Tested:
     item: LoggedItem
 
 
-def test(endpoint: Endpoint, question: Question, ca_file: Path | None = None) -> Tested:  # noqa: PT028 - no test
+def tried(endpoint: Endpoint, question: Question, ca_file: Path | None = None) -> Tested:
     """Ask a question once, without retries.
 
     Raises:
@@ -105,7 +105,7 @@ def test(endpoint: Endpoint, question: Question, ca_file: Path | None = None) ->
 
 
 def read_again(endpoint: Endpoint, tested: Tested, ca_file: Path | None = None) -> Tested:
-    """Read the reply of a call for trial by other choices, without asking again; raises as `test`."""
+    """Read the reply of a call for trial by other choices, without asking again; raises as `tried`."""
     if tested.reply is None or isinstance(tested.reply, str):
         return tested
     before, asker = tested.item, Asker(endpoint, ca_file)
