@@ -205,9 +205,7 @@ WORDS = 2**15
 """Words whose tokens are remembered."""
 
 
-@lru_cache(maxsize=1)
-def _counts(tokenizer: Tokenizer) -> _Counts:
-    return _Counts(tokenizer)
+_counts = lru_cache(maxsize=1)(_Counts)
 
 
 _STRETCH = re.compile(r".{1,1000}(?!\S)|\S{1,20000}", re.DOTALL)

@@ -83,14 +83,14 @@ def headings(document: Document) -> Iterator[Range]:
     place = 0
     for start, end in chain(verbatim(text) if pattern is _MARKDOWN else (), ((len(text), len(text)),)):
         found = pattern.finditer(text, place, start)
-        yield from (match.span() for match in found if pattern is not _PLAIN or _underlined(match))
+        for match in found:
+            if pattern is _PLAIN:  # the line below a title is about as long as it, ideographs counting twice
+                title, line = match[1].rstrip(), match[2]
+                width = len(title) + len(re.findall(f"[{IDEOGRAPHIC}]", title))
+                if abs(width - len(line)) > 2 and len(title) != len(line):
+                    continue
+            yield match.span()
         place = end
-
-
-def _underlined(match: re.Match[str]) -> bool:
-    """Return whether the line below a title is about as long as it, ideographs counting twice, and no rule."""
-    title, line = match[1].rstrip(), match[2]
-    return abs(len(title) + len(re.findall(f"[{IDEOGRAPHIC}]", title)) - len(line)) <= 2 or len(title) == len(line)
 
 
 def leveled(document: Document) -> Iterator[tuple[int, int, str]]:

@@ -8,7 +8,7 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, partial
-from itertools import chain, islice
+from itertools import chain, count, islice, takewhile
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -61,19 +61,13 @@ def refined(cuts: Iterable[int], tokens: Tokens, size: int, kept: Sequence[Allow
     `kept` say where between words, from the most to the least particular: each is used where those before it leave
     pieces too long.
     """
-    words = partial(_between_words, tokens.text)
-    blocks = _blocks(cuts)
+    words, source = partial(_between_words, tokens.text), iter(cuts)
+    blocks: Iterator[Places] = takewhile(len, (np.fromiter(islice(source, BLOCK), np.int64) for _ in count()))
     for free in kept:
         blocks = _finer(blocks, tokens, size, partial(_both, words, free))
     for allowed in (words, partial(_each, _between_graphemes, tokens.text), lambda places: places > 0):
         blocks = _finer(blocks, tokens, size, allowed)
     return blocks
-
-
-def _blocks(cuts: Iterable[int]) -> Iterator[Places]:
-    source = iter(cuts)
-    while len(block := np.fromiter(islice(source, BLOCK), np.int64)):
-        yield block
 
 
 def _both(one: Allowed, other: Allowed, places: Places) -> NDArray[np.bool_]:

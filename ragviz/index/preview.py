@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ragviz.core.configuration import IndexConfig
-from ragviz.core.document import Chunk, Document, DocumentInfo
+from ragviz.core.document import Chunk, DocumentInfo
 from ragviz.index import chunking, embedded_chunks, indexing
 from ragviz.store import stored_calls
 from ragviz.workspace import Workspace
@@ -64,14 +64,10 @@ def cuts(
     """
     chunking.check(config)
     split = indexing.splitter(config)
-    return {d.id: split(_shortened(d, most)) for d in workspace.store.documents.texts(corpus_id, ids)}
-
-
-def _shortened(document: Document, most: int) -> Document:
-    if len(document.text) <= most:
-        return document
-    pages = tuple(page for page in document.pages if page.end <= most)
-    return replace(document, text=document.text[:most], pages=pages)
+    return {
+        d.id: split(replace(d, text=d.text[:most], pages=tuple(page for page in d.pages if page.end <= most)))
+        for d in workspace.store.documents.texts(corpus_id, ids)
+    }
 
 
 def extent(

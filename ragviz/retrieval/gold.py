@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 from ragviz.core.document import Chunk, Evidence, Span
 
@@ -78,22 +78,13 @@ def gold_among(evidence: Evidence, chunk_ids: Sequence[str]) -> tuple[tuple[tupl
 def _gold_of_span(span: Span, chunks_of: CutsOf) -> list[str]:
     if span.stale:
         return []
-    overlaps = list(_overlaps(span, chunks_of(span.document_id)))
-    gold = [chunk_id for chunk_id, characters, shorter in overlaps if 2 * characters >= shorter]
-    if gold or not overlaps:
-        return gold
-    return [max(overlaps, key=lambda overlap: overlap[1])[0]]  # of equals, max returns the first: the earliest
-
-
-def _overlaps(span: Span, cuts: Sequence[Cut]) -> Iterator[tuple[str, int, int]]:
-    """Yield id, overlap and the shorter length of each chunk that shares characters with `span`, in document order.
-
-    Two bisections find them: the first chunk that ends behind `span.start`, and the first that starts at or behind
-    `span.end`.
-    """
+    # Two bisections: the first chunk that ends behind the span's start, and the first that starts at or behind its end.
+    cuts = chunks_of(span.document_id)
     first = bisect_right(cuts, span.start, key=lambda cut: cut[2])
     last = bisect_left(cuts, span.end, lo=first, key=lambda cut: cut[1])
-    for chunk_id, start, end in cuts[first:last]:
-        overlap = min(end, span.end) - max(start, span.start)
-        if overlap > 0:
-            yield chunk_id, overlap, min(end - start, span.end - span.start)
+    shared = [(min(end, span.end) - max(start, span.start), end - start, id_) for id_, start, end in cuts[first:last]]
+    shared = [each for each in shared if each[0] > 0]
+    gold = [id_ for overlap, length, id_ in shared if 2 * overlap >= min(length, span.end - span.start)]
+    if gold or not shared:
+        return gold
+    return [max(shared, key=lambda each: each[0])[2]]  # of equals, max returns the first: the earliest

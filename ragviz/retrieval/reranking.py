@@ -136,10 +136,14 @@ def reranked(retriever: Retriever, scorer: Scorer, texts: Texts, depth: int, rep
             report.questions += len(candidates)
             report.seconds += time.monotonic() - started
         heads = iter([_by_score(each, row) for each, row in zip(candidates, scores, strict=True)])
-        return [
-            _cut(_continued(next(heads), ranking.ids[depth:]), wanted_depth) if ranking.ids else ranking
-            for ranking in rankings
-        ]
+        made = []
+        for ranking in rankings:
+            if ranking.ids:
+                head, behind = next(heads), ranking.ids[depth:]
+                steps = (head.scores[-1] - place for place in range(1, len(behind) + 1))
+                ranking = _cut(Ranking((*head.ids, *behind), (*head.scores, *steps)), wanted_depth)
+            made.append(ranking)
+        return made
 
     return ranked
 
@@ -153,11 +157,6 @@ def candidates_of(questions: Sequence[str], rankings: Sequence[Ranking], texts: 
         for question, ranking in zip(questions, rankings, strict=True)
         if ranking.ids
     ]
-
-
-def _continued(head: Ranking, behind: Sequence[str]) -> Ranking:
-    lowest = head.scores[-1]
-    return Ranking((*head.ids, *behind), (*head.scores, *(lowest - place for place in range(1, len(behind) + 1))))
 
 
 def _cut(ranking: Ranking, depth: int) -> Ranking:

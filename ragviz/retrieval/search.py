@@ -21,7 +21,7 @@ from ragviz.text.former_documents import UNKNOWN
 from ragviz.workspace import Workspace
 
 if TYPE_CHECKING:
-    from ragviz.models.chat import ModelClient
+    pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,9 @@ def retriever(
     rank = RETRIEVERS[name].build(workspace.index(info), embedder, constant)
     if spec is not None:
         parts = parts_of(workspace, info, reranker, progress)
-        parts = replace(parts, ask=ask or _paying(parts.client, spending), report=report or parts.report)
+        if ask is None and (client := parts.client) is not None:
+            ask = lambda requests: client.complete_many(replace(each, spending=spending) for each in requests)  # noqa: E731
+        parts = replace(parts, ask=ask, report=report or parts.report)
         rank = reranked(rank, spec.build(parts), texts_of(workspace, info.corpus_id), rerank_depth, report)
 
     def ranked(questions: Sequence[str], depth: int) -> list[Ranking]:
@@ -98,13 +100,6 @@ def parts_of(workspace: Workspace, info: IndexInfo, reranker: RerankerName, prog
     spec, argument = rerankers.spec_of(reranker), rerankers.parsed(reranker)[1]
     client = workspace.client(argument or workspace.settings.model) if spec is not None and spec.asks else None
     return Parts(argument, info.config.embedder, workspace.settings.home, progress, client)
-
-
-def _paying(client: ModelClient | None, spending: Spending | None) -> AskMany | None:
-    """Return what sends requests to a model, and records what they cost in `spending`."""
-    if client is None:
-        return None
-    return lambda requests: client.complete_many(replace(each, spending=spending) for each in requests)
 
 
 def identity_of(workspace: Workspace, info: IndexInfo, reranker: RerankerName) -> str:

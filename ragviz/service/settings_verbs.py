@@ -12,11 +12,12 @@ from ragviz.service.access import verb
 from ragviz.workspace import Workspace
 
 
-def _changed(prices: Prices, before: Prices) -> dict[str, Any]:
-    return {"prices": {name: prices.get(name) for name in {**before, **prices} if prices.get(name) != before.get(name)}}
+def _told(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what differs by name, as it is afterwards."""
+    return {name: after.get(name) for name in {**before, **after} if after.get(name) != before.get(name)}
 
 
-@verb("admin", "change prices", told=_changed)
+@verb("admin", "change prices", told=lambda prices, before: {"prices": _told(before, prices)})
 def put_prices(workspace: Workspace, prices: Prices, before: Prices) -> None:
     """Store the prices of models, which were those `before`. As `StoredPrices.put`."""
     workspace.store.prices.put(prices, before)
@@ -31,11 +32,7 @@ def test(workspace: Workspace, part: str) -> str:
 tried = verb("editor", "test a connection", noted="never")(connections.tried)
 
 
-def _typed(held: Mapping[str, str], values: Mapping[str, str]) -> dict[str, Any]:
-    return {"variables": sorted(name for name in {**held, **values} if held.get(name) != values.get(name))}
-
-
-@verb("editor", "type settings", told=_typed)
+@verb("editor", "type settings", told=lambda held, values: {"variables": sorted(_told(held, values))})
 def type_settings(workspace: Workspace, held: dict[str, str], values: Mapping[str, str]) -> None:
     """Put `values` of variables in place of those `held` for a person; UsageError when one cannot be used."""
     settings(values)
