@@ -86,7 +86,6 @@ class Lines(logging.Formatter):
     """
 
     def __init__(self, settings: Settings) -> None:
-        """Read the form and the keys to be removed from the settings."""
         super().__init__()
         self._settings = settings
 

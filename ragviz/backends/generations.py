@@ -56,7 +56,6 @@ class RowsFile:
     """Writes rows, one after the other."""
 
     def __init__(self, folder: Path) -> None:
-        """Create `folder`, and open the files in it."""
         folder.mkdir(parents=True)
         self.folder = folder
         self.vectors = (folder / "vectors.f32").open("wb")
@@ -142,7 +141,6 @@ class Bm25File:
     """Writes a Tantivy index: the terms of each row, and its number."""
 
     def __init__(self, folder: Path) -> None:
-        """Create `folder`, and an empty index in it."""
         import tantivy
 
         folder.mkdir()

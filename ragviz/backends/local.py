@@ -36,7 +36,6 @@ class LocalIndex:
     """
 
     def __init__(self, name: str, folder: Path) -> None:
-        """Name the index; nothing is read or written yet."""
         self.name = name
         self.folder = folder / folder_name(name)
         self._open: Generation | None = None
@@ -178,7 +177,6 @@ class LocalWriter:
     """
 
     def __init__(self, index: LocalIndex, dims: int, base: Generation | None) -> None:
-        """Create the generation's folder, after deleting what crashed writers left."""
         self.index = index
         self.dims = dims
         self.base = base

@@ -248,17 +248,11 @@ def settle_jobs(engine: Engine, home: Path) -> None:
         connection.execute(schema.shares.delete())
         for job in connection.execute(sa.select(schema.jobs)).all():
             texts = {"arguments": job.arguments, "result": job.result, "error": job.error, "message": job.message}
-            values = {name: _moved(value, job.home, str(home)) for name, value in texts.items()}
-            values |= ANYWHERE
+            if job.home:  # its path, and the paths below it, become the other's
+                path, other = (json.dumps(place, ensure_ascii=False)[1:-1] for place in (job.home, str(home)))
+                text = json.dumps(texts, ensure_ascii=False)
+                texts = json.loads(re.sub(re.escape(path) + r"(?![\w-]|\.\w)", other.replace("\\", r"\\"), text))
+            values: dict[str, Any] = {**texts, **ANYWHERE}
             if job.status in ACTIVE:
                 values |= {"status": "interrupted", "error": STOPPED}
             connection.execute(schema.jobs.update().where(schema.jobs.c.id == job.id).values(**values))
-
-
-def _moved(value: Any, old: str, new: str) -> Any:
-    """Return what JSON holds with a folder's path, and the paths below it, in place of another's."""
-    if not old:
-        return value
-    text = json.dumps(value, ensure_ascii=False)
-    path, other = (json.dumps(place, ensure_ascii=False)[1:-1] for place in (old, new))
-    return json.loads(re.sub(re.escape(path) + r"(?![\w-]|\.\w)", lambda _: other, text))

@@ -169,7 +169,6 @@ class Undone(Exception):
     """A transaction that had no effect and may be retried; `sentence` is raised when that does not help."""
 
     def __init__(self, sentence: RagvizError) -> None:
-        """Keep the error that is raised in the end."""
         self.sentence = sentence
         super().__init__(str(sentence))
 

@@ -10,14 +10,13 @@ from __future__ import annotations
 import json
 import logging
 import secrets
-from contextlib import suppress
+import sqlite3
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
-import sqlalchemy as sa
-
 from ragviz.core.errors import StorageError
-from ragviz.store import copies, database
+from ragviz.store import copies
 
 FILE = "ragviz.db"
 NOTE = "ragviz.db.json"
@@ -67,9 +66,10 @@ def adopt(home: Path) -> None:
         StorageError: it is damaged, or lacks what stood in its log.
 
     """
-    reason = copies.damage_of(home / FILE)
-    if not reason and not _has_tables(home / FILE):
-        reason = "it has no tables: they stood in the log beside it, which was not copied"
+    if not (reason := copies.damage_of(home / FILE)):
+        with closing(sqlite3.connect(home / FILE)) as connection:
+            if connection.execute("SELECT 1 FROM sqlite_master").fetchone() is None:
+                reason = "it has no tables: they stood in the log beside it, which was not copied"
     _refuse_damaged(home, reason)
     _log.warning("%s is a copy; its database was examined and is sound.", home)
     note(home)
@@ -104,12 +104,3 @@ def _noted(home: Path) -> dict[str, Any] | None:
     except (OSError, ValueError):
         return None
     return noted if isinstance(noted, dict) and noted.keys() == {"path", "inode"} else None
-
-
-def _has_tables(file: Path) -> bool:
-    engine = database.open_engine(database.file_url(file))
-    try:
-        with database.reading(engine) as connection:
-            return bool(sa.inspect(connection).get_table_names())
-    finally:
-        engine.dispose()

@@ -73,7 +73,6 @@ class Json(sa.TypeDecorator[Any]):
     cache_ok = True
 
     def __init__(self, kind: Any = None) -> None:
-        """Decode values of this type."""
         super().__init__()
         self.kind = kind
 
@@ -163,7 +162,13 @@ def _decoder(kind: Any) -> Callable[[Any], Any]:
     if origin in (Union, UnionType):
         return _decoder(next(each for each in of if each is not NoneType))
     if origin is tuple:
-        return _of_tuple(of)
+        each = [_decoder(kind) for kind in of if kind is not Ellipsis]
+        if all(decode is _unchanged for decode in each):
+            return tuple
+        kinds: Iterable[Callable[[Any], Any]] = repeat(each[0]) if of[-1] is Ellipsis else each
+        return lambda value: tuple(
+            part if part is None else decode(part) for decode, part in zip(kinds, value, strict=False)
+        )
     if origin in (dict, Mapping):
         values = _decoder(of[1])
         if values is _unchanged:
@@ -175,14 +180,6 @@ def _decoder(kind: Any) -> Callable[[Any], Any]:
         dtype = np.dtype(get_args(of[1])[0]).newbyteorder("<")
         return lambda value: np.frombuffer(base64.b64decode(value), dtype)
     return _unchanged
-
-
-def _of_tuple(of: tuple[Any, ...]) -> Callable[[Any], Any]:
-    decoders = [_decoder(each) for each in of if each is not Ellipsis]
-    if all(each is _unchanged for each in decoders):
-        return tuple
-    kinds: Iterable[Callable[[Any], Any]] = repeat(decoders[0]) if of[-1] is Ellipsis else decoders
-    return lambda value: tuple(each if each is None else make(each) for make, each in zip(kinds, value, strict=False))
 
 
 _TYPES = {

@@ -38,7 +38,6 @@ class Store:
     """One database. Safe to use from many threads and processes."""
 
     def __init__(self, engine: Engine) -> None:
-        """Wrap an engine, whose database has the present schema."""
         self._engine = engine
         self._transactions = transactions = Transactions(engine)
         self.documents = StoredDocuments(transactions)

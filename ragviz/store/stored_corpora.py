@@ -106,11 +106,9 @@ class StoredIndexes(NamedRecords[IndexInfo]):
             if old and old != info.build:
                 connection.execute(schema.cuts.delete().where(schema.cuts.c.build == old))
 
-    @repeated
     def set_status(self, index_id: str, status: IndexStatus) -> None:
         """Set the status of an index only."""
-        with self._transactions.changing(index_id, "index") as connection:
-            connection.execute(schema.indexes.update().where(schema.indexes.c.id == index_id).values(status=status))
+        self._change(index_id, status=status)
 
     @repeated
     def delete(self, index_id: str) -> None:

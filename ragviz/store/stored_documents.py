@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, cast
 
@@ -86,7 +86,7 @@ class StoredDocuments(Repository):
         query = _info_query(corpus_id).order_by(schema.documents.c.name)
         if not replaced:
             query = query.where(schema.documents.c.status.not_in(NO_FILES))
-        return [_info(row) for row in self._rows(query)]
+        return [record(DocumentInfo, row) for row in self._rows(query)]
 
     def readable(self, corpus_id: str) -> list[str]:
         """Return the ids of the readable files of a corpus, by name."""
@@ -135,7 +135,7 @@ class StoredDocuments(Repository):
         """Return the readable documents with these names."""
         query = _info_query(corpus_id).where(schema.documents.c.status == "ok")
         rows = self._transactions.rows_of(query, schema.documents.c.name, filter(is_text, names))
-        return [_info(row) for row in rows]
+        return [record(DocumentInfo, row) for row in rows]
 
     @repeated
     def delete(self, corpus_id: str, ids: Sequence[str]) -> None:
@@ -207,10 +207,6 @@ def _info_query(corpus_id: str) -> sa.Select[Any]:
     return sa.select(*kept, table.c.page_count.label("pages")).where(table.c.corpus_id == corpus_id)
 
 
-def _info(row: Row[Any]) -> DocumentInfo:
-    return DocumentInfo(**row._asdict())
-
-
 ATTEMPTS = 5
 """Attempts at moving evidence while other processes edit questions."""
 _log = logging.getLogger("ragviz")
@@ -280,7 +276,14 @@ class StoredEvidence(Repository):
         known = {row.id for row in rows}
         names = {row.name: row.id for row in rows if row.status == "ok"}
         replacements = {row.id: names.get(row.name) for row in rows if row.status == "replaced"}
-        document_of = lru_cache(maxsize=8)(partial(self._document_now, corpus_id))
+
+        @lru_cache(maxsize=8)
+        def document_of(document_id: str) -> Document:
+            try:
+                return StoredDocuments(self._transactions).get(corpus_id, document_id)
+            except NotFoundError:  # another process has deleted it since `rows` were read
+                raise Overtaken from None
+
         for row in self._questions(corpus_id):
             question = schema.question_from_json(row.body)
             successors = {
@@ -291,13 +294,6 @@ class StoredEvidence(Repository):
             moved = reanchored(question, successors, document_of)
             if moved != question:
                 yield {"set": row.set_id, "question": row.id, "old": row.body, "new": schema.question_to_json(moved)}
-
-    def _document_now(self, corpus_id: str, document_id: str) -> Document:
-        """Return a document of `rows` above; `Overtaken` when another process has deleted it since they were read."""
-        try:
-            return StoredDocuments(self._transactions).get(corpus_id, document_id)
-        except NotFoundError:
-            raise Overtaken from None
 
     def _questions(self, corpus_id: str) -> Iterator[Row[Any]]:
         table = schema.questions.c
@@ -322,23 +318,19 @@ def reanchored(
     def moved(span: Span) -> Span:
         if span.document_id not in successors or (successors[span.document_id] == span.document_id and not span.stale):
             return span
-        successor = successors[span.document_id]
+        successor, quote = successors[span.document_id], span.text
         if successor is None:
             return replace(span, stale=True)
-        start = _nearest(document_of(successor).text, span.text, span.start) if span.text else None
-        if start is None:
+        text = document_of(successor).text if quote else ""
+        found = [at for at in (text.rfind(quote, 0, span.start + len(quote)), text.find(quote, span.start)) if at >= 0]
+        if not quote or not found:
             return replace(span, document_id=successor, stale=True)
+        start = min(found, key=lambda at: abs(at - span.start))
         return replace(span, document_id=successor, start=start, end=start + len(span.text), stale=False)
 
     if all(span.document_id not in successors for span in question.spans):
         return question
     return replace(question, evidence=tuple(tuple(map(moved, group)) for group in question.evidence))
-
-
-def _nearest(text: str, quote: str, position: int) -> int | None:
-    """Return the start of `quote` in `text` nearest to `position`; None when it does not occur."""
-    candidates = text.rfind(quote, 0, position + len(quote)), text.find(quote, position)
-    return min((at for at in candidates if at >= 0), key=lambda at: abs(at - position), default=None)
 
 
 def documents_in(questions: Iterable[Question], chunk_ids: Iterable[str] = ()) -> set[str]:

@@ -75,7 +75,7 @@ class StoredRuns(NamedRecords[Run]):
         former = schema.former_names.c
         called = former.name == plain_name(name) if is_text(name) else sa.false()
         renamed = sa.select(schema.runs).join(schema.former_names, former.run_id == schema.runs.c.id)
-        return next(iter(self._records(self._rows(renamed.where(called)))), None) or self._unknown(name)
+        return next(iter(self._records(self._rows(renamed.where(called)))), None) or super().get(name)
 
     def names(self, given: Sequence[str]) -> dict[str, tuple[str, str]]:
         """Return id and present name of the runs with these names, ids or former names, by what was given.
@@ -95,12 +95,9 @@ class StoredRuns(NamedRecords[Run]):
         found = {row.given: (row.id, row.name) for row in rows}
         return {name: found[plain_name(name)] for name in given if plain_name(name) in found}
 
-    @repeated
     def set_status(self, run_id: str, status: Literal["done", "failed", "running"]) -> None:
         """Set the status of a run ("running" resumes it)."""
-        finished = None if status == "running" else time.time()
-        with self._transactions.changing(run_id, "run") as connection:
-            connection.execute(self._update(run_id).values(status=status, finished=finished))
+        self._change(run_id, status=status, finished=None if status == "running" else time.time())
 
     def note(self, run_id: str, **facts: Any) -> None:
         """Add facts that became known during a run to its provenance; its fingerprint stays."""
@@ -117,11 +114,9 @@ class StoredRuns(NamedRecords[Run]):
             known = connection.execute(sa.select(runs.provenance).where(runs.id == run_id)).scalar_one()
             connection.execute(self._update(run_id).values(provenance=_in_order({**known, **facts_of(known)})))
 
-    @repeated
     def configure(self, run_id: str, config: RunConfig, fingerprint: str) -> Run:
         """Replace the choices of a run that is measured anew, and its fingerprint; return it."""
-        with self._transactions.changing(run_id, "run") as connection:
-            connection.execute(self._update(run_id).values(config=config, fingerprint=fingerprint))
+        self._change(run_id, config=config, fingerprint=fingerprint)
         return self.get(run_id)
 
     @repeated
@@ -343,7 +338,6 @@ class StoredRankings(Repository):
     """
 
     def __init__(self, transactions: Transactions) -> None:
-        """Know of no run's numbers yet."""
         super().__init__(transactions)
         self._numbers: tuple[str, dict[str, int]] = "", {}
 

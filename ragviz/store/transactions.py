@@ -5,11 +5,8 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass
-from functools import cache
+from contextlib import contextmanager, nullcontext
 from importlib import import_module
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
@@ -61,36 +58,28 @@ def label(kind: Kind) -> str:
     return "question set" if kind == "questions" else kind
 
 
-@dataclass(slots=True, eq=False)
-class _Joint:
-    """Rows that a thread waits to write, together with those of others."""
+class _Noting(threading.local):
+    """The event that is stored with a thread's next transaction."""
 
-    table: sa.Table
-    rows: Sequence[Mapping[str, Any]]
-    written: bool = False
+    event: Event | None = None
 
 
 class Transactions:
     """Transactions on one database."""
 
     def __init__(self, engine: Engine) -> None:
-        """Use an engine of SQLite or PostgreSQL."""
         self.engine = engine
         self._for_one_query = engine.execution_options(alone=True)
-        self._turn = threading.Lock()
         # A thread that waits here is woken at once, where SQLite would look again and again, more and more rarely.
-        self._turns = self._turn if engine.dialect.name == "sqlite" else nullcontext()
-        self._joint: deque[_Joint] = deque()
+        self._turns = threading.Lock() if engine.dialect.name == "sqlite" else nullcontext()
         self.read_only = database.is_read_only(engine)
-        self._noting = threading.local()
+        self._noting = _Noting()
 
     @repeated
-    def rows(
-        self, query: sa.Select[Any] | sa.CompoundSelect[Any], parameters: Mapping[str, Any] | None = None
-    ) -> Sequence[Row[Any]]:
+    def rows(self, query: sa.Select[Any] | sa.CompoundSelect[Any]) -> Sequence[Row[Any]]:
         """Return the rows of a query."""
         with reading(self._for_one_query) as connection:
-            return connection.execute(query, parameters).all()
+            return connection.execute(query).all()
 
     def rows_of(self, query: sa.Select[Any], column: sa.ColumnElement[Any], keys: Iterable[str]) -> Iterator[Row[Any]]:
         """Yield the rows of a query with one of these keys, each key asked for once, `BATCH` of them in one query."""
@@ -100,24 +89,16 @@ class Transactions:
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """Open a writing transaction. A method that does so is `repeated`."""
-        event = self._to_note
+        event = self._noting.event
         with self._turns, writing(self.engine) as connection:
             yield connection
             if event is not None:
                 note(connection, event)
         if event is not None:
-            self._to_note = None
+            self._noting.event = None
             if event.role:  # a job logs its end itself
                 about = {"job": {"job": event.subject}, "run": {"run": event.name}}.get(event.noun, {})
                 _log.info("%s %s '%s'", event.verb, event.noun, event.name, extra={"person": event.person, **about})
-
-    @property
-    def _to_note(self) -> Event | None:
-        return getattr(self._noting, "event", None)
-
-    @_to_note.setter
-    def _to_note(self, event: Event | None) -> None:
-        self._noting.event = event
 
     @contextmanager
     def noting(self, event: Event) -> Iterator[None]:
@@ -125,49 +106,24 @@ class Transactions:
 
         What raises an error before its first transaction has done nothing, and leaves no event.
         """
-        outer, self._to_note = self._to_note, event
+        outer, self._noting.event = self._noting.event, event
         try:
             yield
-            if self._to_note is not None:
+            if self._noting.event is not None:
                 self._note_alone()
         finally:
-            self._to_note = outer
+            self._noting.event = outer
 
     @repeated
     def _note_alone(self) -> None:
         with self.writing():
             pass
 
-    def upsert(self, table: sa.Table, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Insert rows in place of those with the same primary key; what many threads write at once is one transaction.
-
-        It is stored when this returns.
-        """
-        mine = _Joint(table, rows)
-        self._joint.append(mine)
-        self._write_joint(mine)
-
     @repeated
-    def _write_joint(self, mine: _Joint) -> None:
-        """Write what this thread and others are waiting to write, unless another has done so meanwhile."""
-        with self._turn:
-            if mine.written:
-                return
-            joint = [mine, *(each for each in self._taken() if each is not mine)]
-            try:
-                with writing(self.engine) as connection:
-                    for table in dict.fromkeys(each.table for each in joint):
-                        upsert(connection, table, [row for each in joint if each.table is table for row in each.rows])
-            except BaseException:
-                self._joint.extend(each for each in joint if each is not mine)
-                raise
-            for each in joint:
-                each.written = True
-
-    def _taken(self) -> Iterator[_Joint]:
-        with suppress(IndexError):
-            while True:
-                yield self._joint.popleft()
+    def upsert(self, table: sa.Table, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Insert rows in place of those with the same primary key; no event is stored with them."""
+        with self._turns, writing(self.engine) as connection:
+            upsert(connection, table, rows)
 
     @contextmanager
     def changing(self, owner_id: str, *kinds: Kind) -> Iterator[Connection]:
@@ -190,7 +146,6 @@ class Repository:
     """Rows of one noun."""
 
     def __init__(self, transactions: Transactions) -> None:
-        """Use the tables of a database."""
         self._transactions, self._rows = transactions, transactions.rows
 
 
@@ -231,13 +186,6 @@ def inserted(dialect: str, table: sa.Table) -> Any:
     return import_module(f"sqlalchemy.dialects.{dialect}").insert(table)
 
 
-@cache
-def _upserting(dialect: str, table: sa.Table) -> Any:
-    statement, keys = inserted(dialect, table), [column.name for column in table.primary_key]
-    values = {column.name: statement.excluded[column.name] for column in table.c if column.name not in keys}
-    return statement.on_conflict_do_update(index_elements=keys, set_=values)
-
-
 def insert(connection: Connection, table: sa.Table, rows: Sequence[Mapping[str, Any]]) -> None:
     """Insert rows, `BATCH` at a time."""
     for batch in batches(rows):
@@ -252,8 +200,9 @@ def insert_missing(connection: Connection, table: sa.Table, rows: Sequence[Mappi
 
 def upsert(connection: Connection, table: sa.Table, rows: Iterable[Mapping[str, Any]]) -> None:
     """Insert rows in place of those with the same primary key, in its order, so that two writers cannot deadlock."""
-    keys = [column.name for column in table.primary_key]
-    statement = _upserting(connection.dialect.name, table)
+    keys, statement = [column.name for column in table.primary_key], inserted(connection.dialect.name, table)
+    values = {column.name: statement.excluded[column.name] for column in table.c if column.name not in keys}
+    statement = statement.on_conflict_do_update(index_elements=keys, set_=values)
     for batch in batches(sorted(rows, key=lambda row: [row[key] for key in keys])):
         connection.execute(statement, list(batch))
 
@@ -324,17 +273,16 @@ class NamedRecords(Repository, Generic[R]):
 
     def get(self, name: str) -> R:
         """Return the record with this name or id, or raise NotFoundError."""
-        return self.find(name) or self._unknown(name)
+        if (found := self.find(name)) is not None:
+            return found
+        names = self._rows(sa.select(self._table.c.name).order_by(self._table.c.name).limit(9))
+        existing = ", ".join(f"'{row.name}'" for row in names[:8]) + (" …" if len(names) > 8 else "")
+        raise NotFoundError(f"There is no {label(self.kind)} called '{name}'. There is: {existing or 'none yet'}.")
 
     def find(self, name: str) -> R | None:
         """Return the record with this name or id, if there is one."""
         row = best(self._rows(named_query(self.kind, name)), name)
         return self._records([row])[0] if row else None
-
-    def _unknown(self, name: str) -> Any:
-        names = self._rows(sa.select(self._table.c.name).order_by(self._table.c.name).limit(9))
-        existing = ", ".join(f"'{row.name}'" for row in names[:8]) + (" …" if len(names) > 8 else "")
-        raise NotFoundError(f"There is no {label(self.kind)} called '{name}'. There is: {existing or 'none yet'}.")
 
     def free_name(self, name: str) -> str:
         """Return a name as it is stored; UsageError when it is blank, too long, unprintable or taken."""
@@ -360,6 +308,12 @@ class NamedRecords(Repository, Generic[R]):
                     insert(connection, table, rows)
         except sa.exc.IntegrityError:
             raise taken(self.kind, row["name"]) from None
+
+    @repeated
+    def _change(self, owner_id: str, **values: Any) -> None:
+        """Write columns of a record, as a change of it; `Deleted` when it is gone."""
+        with self._transactions.changing(owner_id, self.kind) as connection:
+            connection.execute(self._table.update().where(self._table.c.id == owner_id).values(**values))
 
     @repeated
     def delete(self, owner_id: str) -> None:
