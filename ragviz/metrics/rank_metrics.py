@@ -31,9 +31,9 @@ Place = Literal["tile", "curve", "row", "sort"]
 class Metric(Generic[Table]):
     """One metric: how it is computed, and what a person must know to read it.
 
-    `function` gives a number per question: an array (n, depth) with a column per k when `at_k`, else (n,). `needs` is
-    what of a recording it reads. `version` changes with the formula. `shown` maps each place where it is shown by
-    default to its position there.
+    `function` gives a number per question: of a metric of rankings that is `at_k` an array (n, depth) with a column per
+    k, else (n,). `needs` is what of a recording it reads. `version` changes with the formula. `shown` maps each place
+    where it is shown by default to its position there.
     """
 
     title: str

@@ -26,7 +26,7 @@ def shown_in(place: Place) -> tuple[str, ...]:
 def scores(table: RankTable, k: int, *, characters: CharacterTable | None = None) -> dict[str, Floats]:
     """Compute every metric that the tables allow, a number per question, (n,): "recall@3" …, "mrr", "map".
 
-    `characters` need be measured to `k` only.
+    `characters` are measured at `k`.
 
     Raises:
         UsageError: `k` is not between 1 and the table's depth.
@@ -35,9 +35,10 @@ def scores(table: RankTable, k: int, *, characters: CharacterTable | None = None
     if not 1 <= k <= table.depth:
         raise UsageError(f"k = {k} cannot be read off rankings to depth {table.depth}; give 1 to {table.depth}.")
     values = {name: metric.function(table) for name, metric in RANKING.items()}
+    values = {label(name, k): array[:, k - 1] if METRICS[name].at_k else array for name, array in values.items()}
     if characters is not None:
-        values |= {name: metric.function(characters) for name, metric in CHARACTERS.items()}
-    return {label(name, k): array[:, k - 1] if METRICS[name].at_k else array for name, array in values.items()}
+        values |= {label(name, k): metric.function(characters) for name, metric in CHARACTERS.items()}
+    return values
 
 
 OWN = "own"
