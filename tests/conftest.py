@@ -21,6 +21,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
+import hypothesis
 import pytest
 import sqlalchemy as sa
 from filelock import FileLock
@@ -35,6 +36,9 @@ from tests.model_server import ModelServer
 
 if TYPE_CHECKING:
     from tests.test_browser import Server
+
+hypothesis.settings.register_profile("unhurried", hypothesis.settings(), deadline=None)  # machines are busy at times
+hypothesis.settings.load_profile("unhurried")
 
 ROOT = Path(__file__).resolve().parent.parent
 POSTGRESQL = "RAGVIZ_TEST_POSTGRESQL_URL"

@@ -81,7 +81,7 @@ question = st.tuples(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(question, min_size=1, max_size=3))
 def test_equals_brute_force(questions):
     results = [retrieved(f"q{number}", *cuts) for number, (cuts, _) in enumerate(questions)]

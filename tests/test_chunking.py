@@ -94,7 +94,7 @@ def own_count(text, spans, start, end):
     return sum(start < span_end <= end for _, span_end in spans)
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=200, suppress_health_check=[HealthCheck.too_slow])
 @given(**choices)
 @example(text="", chunker="tokens", tokenizer="word pieces", size=5, share=0, media_type="text/plain")
 @example(text=" \n\t\u3000\r\n", chunker="recursive", tokenizer="bytes", size=5, share=0, media_type="text/markdown")
@@ -154,7 +154,7 @@ def runs_of_headings(blocks):
     return runs
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=200, suppress_health_check=[HealthCheck.too_slow])
 @given(
     blocks=sectioned,
     chunker=st.sampled_from(sorted(chunking.CHUNKERS)),
@@ -181,7 +181,7 @@ def test_headings_stay_with_their_text_and_words_stay_whole(blocks, chunker, siz
                 assert own_count(text, spans, *whole.span()) > size, (chunk, word)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(text=texts, chunker=st.sampled_from(["tokens", "sentences"]))
 def test_no_grapheme_is_cut(text, chunker):
     """Against the `regex` package's extended grapheme clusters, on texts where each of them fits a chunk."""
@@ -192,7 +192,7 @@ def test_no_grapheme_is_cut(text, chunker):
         assert not inside or any(len(c) > 60 for c in regex.findall(r"\X", text)), (chunk, text)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     text=st.lists(st.sampled_from(PIECES[:25]), max_size=60).map(" ".join),
     chunker=st.sampled_from(["tokens", "sentences"]),

@@ -267,7 +267,7 @@ def test_relevant_documents_of_llamaindex_are_alternatives(workspace, corpus):
 WORDS = st.lists(st.sampled_from(["ab", "cd", "ef", "码头", "gh"]), min_size=1, max_size=40)
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None, max_examples=60)
+@settings(suppress_health_check=[HealthCheck.too_slow], max_examples=60)
 @given(WORDS, st.integers(0, 39), st.integers(1, 8))
 def test_located_passages_are_those_that_a_search_finds(words, start, length):
     """Every place is found, and each holds the passage's own words."""
@@ -369,7 +369,7 @@ def questions_of_every_kind(draw):
     )
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(st.lists(questions_of_every_kind(), max_size=4, unique_by=lambda question: question.id))
 def test_jsonl_and_csv_lose_nothing(questions):
     for file_format in ("jsonl", "csv"):

@@ -53,7 +53,7 @@ def brute(vectors: Vectors, query: np.ndarray) -> np.ndarray:
     return products.astype(np.float32)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     count=st.integers(1, 3000),
     dims=st.integers(1, 40),

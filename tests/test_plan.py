@@ -52,7 +52,7 @@ kinds_drawn = st.dictionaries(st.sampled_from(list(TYPES)), st.integers(1, 40), 
 documents_drawn = st.dictionaries(st.integers(0, 30).map(lambda n: f"d{n}"), st.integers(0, 20_000), min_size=1)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(documents_drawn, kinds_drawn, st.integers(0, 3), st.floats(0, 1))
 def test_every_plan_keeps_its_quotas(documents, kinds, seed, share):
     outlines = [Outline(name, size, ["table"] if size > 2000 else []) for name, size in documents.items()]

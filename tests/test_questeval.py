@@ -144,7 +144,7 @@ FACTS = {
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(data=st.data())
 def test_the_reference_answers_every_question_of_its_bank(language, data):
     text = " ".join(data.draw(st.lists(st.sampled_from(FACTS[language]), max_size=5)))

@@ -124,7 +124,7 @@ def test_questions_that_come_back_are_on_the_side_that_they_had(workspace, quest
     assert {q.split for q in now(workspace, question_set).values()} == {""}
 
 
-@hypothesis_settings(max_examples=15, deadline=None)
+@hypothesis_settings(max_examples=15)
 @given(st.lists(st.tuples(st.sampled_from("abcd"), st.integers(0, 3)), max_size=12))
 def test_any_version_can_be_rebuilt(tmp_path_factory, edits):
     from ragviz.core.settings import Settings
