@@ -71,7 +71,11 @@ def start_ahead(count: int) -> None:
 def _checked_reply(title: str, request: dict[str, Any], data: bytes, more_seconds: float = 0) -> dict[str, Any]:
     seconds = SECONDS + SECONDS_PER_MB * len(data) / 2**20 + more_seconds
     memory = MEMORY + MEMORY_PER_BYTE * len(data)
-    reply = _ask({**request, "memory": memory, "seconds": seconds, "size": len(data)}, data)
+    request, reply = {**request, "memory": memory, "seconds": seconds, "size": len(data)}, None
+    with suppress(IndexError):  # none is idle
+        reply = _idle.pop().ask(request, data)
+    if reply is None:  # an earlier file, or its idle time, may have ended it: a new process decides
+        reply = _Child().ask(request, data)
     if reply is None:
         raise UnreadableFile(
             f"Reading {title} of {len(data):,} bytes crashed or needed more than {memory / 2**30:.1f} GB "
@@ -84,16 +88,6 @@ def _checked_reply(title: str, request: dict[str, Any], data: bytes, more_second
 
 _idle: list[_Child] = []
 """Idle processes, for the next files."""
-
-
-def _ask(request: dict[str, Any], data: bytes) -> dict[str, Any] | None:
-    """Have a child process read a file; return None when it ended without an answer."""
-    with suppress(IndexError):  # none is idle
-        used = _idle.pop()
-        # If it ends, an earlier file or its idle time may be the cause: a new process decides.
-        if (reply := used.ask(request, data)) is not None:
-            return reply
-    return _Child().ask(request, data)
 
 
 class _Child:

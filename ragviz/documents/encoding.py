@@ -85,9 +85,15 @@ def _decoded(data: bytes, declared: str) -> tuple[str, list[str]]:
     declared = _DECLARED.get(declared.lower(), declared)
     if _CHARSET.match(declared) and (text := _strict(data, declared)) is not None:
         return text, []
-    if not nul and _nearly_utf8(data):
-        return _replaced(data, "utf-8")
-    guess = _with_nul(data) if nul else _guessed(data)
+    if nul:  # text with one, two or four bytes a character, or none of these
+        codecs_of = ("utf-8", "utf-32-le", "utf-32-be", "utf-16-le", "utf-16-be")
+        guess = min(codecs_of, key=lambda codec: strangeness(data[:SAMPLE].decode(codec, "replace")))
+    else:
+        text = data.decode("utf-8", "replace")
+        bad = text.count("\ufffd")
+        if len(text) - len(text.encode("ascii", "ignore")) - bad >= 3 * bad:  # UTF-8 with some damage
+            return _replaced(data, "utf-8")
+        guess = _guessed(data)
     text, warnings = _replaced(data, guess)
     told = f"the encoding was guessed: {_title(guess)}; if letters look wrong, save it as UTF-8"
     return text, warnings if guess == "utf-8" else [told, *warnings]
@@ -105,19 +111,6 @@ def _replaced(data: bytes, codec: str) -> tuple[str, list[str]]:
     bad = text.count("\ufffd") - data.count("\ufffd".encode(codec, "ignore") or b"\0\0\0\0\0")
     noun = "place" if bad == 1 else "places"
     return text, [f"{bad} {noun} could not be decoded as {_title(codec)}, and show as �"] if bad > 0 else []
-
-
-def _nearly_utf8(data: bytes) -> bool:
-    """Return whether this is UTF-8 with some damage: at most one bad sequence per three good ones."""
-    text = data.decode("utf-8", "replace")
-    bad = text.count("\ufffd")
-    return len(text) - len(text.encode("ascii", "ignore")) - bad >= 3 * bad
-
-
-def _with_nul(data: bytes) -> str:
-    """Return the encoding in which bytes with NULs are text: one of two or four bytes a character, or none of these."""
-    codecs_of = ("utf-8", "utf-32-le", "utf-32-be", "utf-16-le", "utf-16-be")
-    return min(codecs_of, key=lambda codec: strangeness(data[:SAMPLE].decode(codec, "replace")))
 
 
 def _guessed(data: bytes) -> str:

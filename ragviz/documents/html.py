@@ -158,13 +158,6 @@ def _grid(rows: Sequence[Sequence[_Cell]]) -> list[list[str]]:
     return grid
 
 
-def _with_titles(rows: Sequence[Sequence[_Cell]], grid: list[list[str]]) -> list[list[str]]:
-    """Return a grid that begins with its titles, empty ones where its first row that is not empty has others."""
-    first = next((number for number, row in enumerate(grid) if any(row)), 0)
-    has_titles = all(cell.is_title for cell in rows[first] if any(cell.blocks))
-    return grid[first:] if has_titles else [[""] * max(map(len, grid)), *grid[first:]]
-
-
 class _Reader:
     """Collects blocks of text, which end where a block element begins or ends, and at the end of the page."""
 
@@ -304,8 +297,13 @@ class _Reader:
         rows, self._rows = self._rows or [], None
         if layout or all(len(row) <= 1 for row in rows):
             self._blocks += [block for row in rows for cell in row for block in cell.blocks]
-        elif text := table(_with_titles(rows, _grid(rows)) if self._marks_titles else _grid(rows)):
-            self._blocks.append(text)
+            return
+        grid = _grid(rows)
+        if self._marks_titles:  # empty ones, where the first row that is not empty has others
+            first = next((number for number, row in enumerate(grid) if any(row)), 0)
+            has_titles = all(cell.is_title for cell in rows[first] if any(cell.blocks))
+            grid = [*([] if has_titles else [[""] * max(map(len, grid))]), *grid[first:]]
+        self._blocks += filter(None, [table(grid)])
 
 
 def _hidden(attributes: str) -> bool:

@@ -34,9 +34,6 @@ VERSIONS = {"bank": "2", "questeval": "2"}
 MOST = 12
 """Questions of a generated bank, at most; an imported one may have more."""
 
-UNANSWERABLE = "<Unanswerable>"
-"""How the answer None is displayed."""
-
 CRUD_UNANSWERABLE = "无法推断"
 """What the public banks and their evaluation write for `<Unanswerable>`."""
 
@@ -220,8 +217,7 @@ def read_banks(data: bytes) -> ImportedBanks:
     banks: dict[str, Bank] = {}
     problems = []
     for name, item in items.items():
-        problem = _problem(item)
-        if problem:
+        if problem := _problem(item):
             problems.append(f"Item '{storable(name)}' is skipped: {problem}.")
         else:
             banks[storable(name)] = _imported(item)
@@ -339,14 +335,12 @@ def _answers(
 def _bank_placeholder(item: Item) -> BankReply:
     words = item.question.answer.split() or [item.question.answer]
     keys = [" ".join(words[start : start + 2]) for start in range(0, len(words), 6)][:MOST]
-    questions = [KeyQuestion(key=key, question=f"{item.question.query} {key}") for key in keys]
-    return BankReply(key_questions=questions)
+    return BankReply(key_questions=[KeyQuestion(key=key, question=f"{item.question.query} {key}") for key in keys])
 
 
 def _answers_placeholder(_: Item) -> AnswersReply:
     numbers = range(1, MOST + 1)
-    answers = [ReadAnswer(number=number, answerable=True, answer="some words") for number in numbers]
-    return AnswersReply(answers=answers)
+    return AnswersReply(answers=[ReadAnswer(number=n, answerable=True, answer="some words") for n in numbers])
 
 
 BANK = Step(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from pydantic import BaseModel
@@ -128,12 +128,13 @@ def claims_problem(claims: Sequence[str], text: str, question: str, reply: type[
     claims = [claim for claim in claims if claim.strip()]
     if not claims:
         return "a reply without a claim, though the text says something" if plain(text) else ""
+    made_up = [claim for claim in claims if not grounded(claim, text, question)]
     return (
         _in_pieces(claims, text, "claims")
         or _repeated(claims, "claims")
         or _of_schema(claims, text, reply, "claims")
         or _foreign(claims, (text, question), "claims")
-        or _most(claims, lambda claim: not grounded(claim, text, question), "claims that the text does not make")
+        or _complaint(made_up, len(claims), "claims that the text does not make")
     )
 
 
@@ -142,11 +143,12 @@ def asked_back_problem(questions: Sequence[str], text: str, question: str, reply
     questions = [each for each in questions if each.strip()]
     if not questions:
         return "a reply without a question that the text would answer" if plain(text) else ""
+    other = [each for each in questions if not _shares(each, f"{text} {question}")]
     return (
         _in_pieces(questions, "", "questions")
         or _of_schema(questions, f"{text} {question}", reply, "questions")
         or _foreign(questions, (text, question), "questions")
-        or _most(questions, lambda each: not _shares(each, f"{text} {question}"), "questions about something else")
+        or _complaint(other, len(questions), "questions about something else")
     )
 
 
@@ -161,13 +163,13 @@ def bank_problem(
     if not pairs:
         return "a reply without a question, though the text says something" if plain(reference) else ""
     questions = [question for _, question in pairs]
-    joined = [f"{key} {question}" for key, question in pairs]
+    other = [each for each in (f"{key} {question}" for key, question in pairs) if not _shares(each, reference)]
     return (
         _in_pieces(questions, "", "questions")
         or _repeated(questions, "questions")
         or _of_schema(questions, reference, reply, "questions")
         or ("" if chinese else _foreign(questions, (reference,), "questions"))
-        or _most(joined, lambda each: not _shares(each, reference), "questions about something else than the text")
+        or _complaint(other, len(pairs), "questions about something else than the text")
     )
 
 
@@ -232,31 +234,26 @@ def _repeated(statements: Sequence[str], what: str) -> str:
 
 def _in_pieces(statements: Sequence[str], text: str, what: str) -> str:
     """Complain of letters, words and ideographs, which are no statements, unless the text itself is no longer."""
-    whole = _bare(text)
-    odd = [each for each in statements if _size(each) < 2 and not (whole and 2 * len(_bare(each)) >= len(whole))]
+    whole, odd = _bare(text), []
+    for each in statements:
+        rest, ideographs = re.subn(f"[{_IDEOGRAPH}]", " ", each)
+        size = 2 * ideographs / 3 + len(re.findall(r"\w+", rest))  # three ideographs count as two words
+        if size < 2 and not (whole and 2 * len(_bare(each)) >= len(whole)):
+            odd.append(each)
     return _complaint(odd, len(statements), f"{what} that are single letters or words")
-
-
-def _size(statement: str) -> float:
-    """Return the number of words of a statement; three ideographs count as two."""
-    ideographs = len(re.findall(f"[{_IDEOGRAPH}]", statement))
-    rest = re.sub(f"[{_IDEOGRAPH}]", " ", statement)
-    return 2 * ideographs / 3 + len(re.findall(r"\w+", rest))
 
 
 def _of_schema(statements: Sequence[str], text: str, reply: type[BaseModel], what: str) -> str:
     """Complain of the schema's descriptions of its fields, which are no statements."""
-    descriptions, whole = schema_words(reply), _bare(text)
-    odd = [s for s in statements if (bare := _bare(s)) and _copied(bare, descriptions) and bare not in whole]
+    descriptions, whole, odd = schema_words(reply), _bare(text), []
+    for statement in statements:  # it is a description, or one is part of the other; single words, "key", are in many
+        bare = _bare(statement)
+        parts = [
+            words for words in descriptions if min(len(bare), len(words)) >= 12 and (bare in words or words in bare)
+        ]
+        if bare and (parts or bare in descriptions) and bare not in whole:
+            odd.append(statement)
     return _complaint(odd, len(statements), f"{what} copied from the schema")
-
-
-def _copied(bare: str, descriptions: Sequence[str]) -> bool:
-    """Return whether a statement is a description, or one is part of the other; single words, "key", are in many."""
-    return any(
-        bare == words or (min(len(bare), len(words)) >= 12 and (bare in words or words in bare))
-        for words in descriptions
-    )
 
 
 @lru_cache(maxsize=64)
@@ -278,10 +275,6 @@ def _foreign(statements: Sequence[str], texts: Sequence[str], what: str) -> str:
 
 def _is_chinese(text: str) -> bool:
     return bool(_CHINESE.search(text)) and language.detect(text) in ("zh", "ja")  # a Japanese one can be without kana
-
-
-def _most(statements: Sequence[str], is_odd: Callable[[str], bool], what: str) -> str:
-    return _complaint([each for each in statements if is_odd(each)], len(statements), what)
 
 
 def _complaint(odd: Sequence[str], count: int, what: str) -> str:

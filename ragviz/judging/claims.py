@@ -95,23 +95,18 @@ def claims_request(question: str, answer: str) -> Request[ClaimsReply]:
     """Build the request for the claims of an answer, and for the questions that it would answer."""
     more = _ASK_BACK[prompt_language(answer, question)].format(count=ASKED_BACK)
 
-    def check(reply: ClaimsReply) -> str:
-        return _claims_problem(reply, question, answer)
+    def check(reply: ClaimsReply) -> str:  # an evasive answer need have neither claims nor questions
+        if reply.noncommittal and not checks.evades(answer):
+            return "a reply that calls the text noncommittal, though it commits itself"
+        claims = [claim.text for claim in reply.claims]
+        if reply.noncommittal:
+            return checks.claims_problem(claims, answer, question, ClaimsReply) if claims else ""
+        return checks.claims_problem(claims, answer, question, ClaimsReply) or checks.asked_back_problem(
+            reply.questions, answer, question, ClaimsReply
+        )
 
     request = judge_request(CLAIMS, {"question": question, "text": numbered(answer)}, ClaimsReply, answer, more=more)
     return replace(request, check=check, max_tokens=_claim_tokens(answer) + 200 * ASKED_BACK)
-
-
-def _claims_problem(reply: ClaimsReply, question: str, answer: str) -> str:
-    """Return what is wrong with the claims and questions of an answer; an evasive answer need have neither."""
-    if reply.noncommittal and not checks.evades(answer):
-        return "a reply that calls the text noncommittal, though it commits itself"
-    claims = [claim.text for claim in reply.claims]
-    if reply.noncommittal and not claims:
-        return ""
-    return checks.claims_problem(claims, answer, question, ClaimsReply) or (
-        "" if reply.noncommittal else checks.asked_back_problem(reply.questions, answer, question, ClaimsReply)
-    )
 
 
 def _claim_tokens(text: str) -> int:

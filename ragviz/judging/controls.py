@@ -191,9 +191,12 @@ def _bare(text: str) -> str:
     return "".join(character for character in text.casefold() if character.isalnum())
 
 
-def _told(kind: str, question: Question, rows: Sequence[tuple[str, str, str]]) -> list[ControlVerdict]:
-    """Return the verdicts on what was asked, given with what was expected and told."""
-    return [ControlVerdict(kind, question.id, *row, right=row[1] == row[2]) for row in rows]
+def _told(
+    kind: str, question: Question, asked: Sequence[tuple[str, str]], said: Mapping[int, str], trouble: str
+) -> list[ControlVerdict]:
+    """Return the verdicts on what was asked, with what is expected: as `said` of its place, or all as `trouble`."""
+    told = [(*each, trouble or said.get(place, "no verdict")) for place, each in enumerate(asked)]
+    return [ControlVerdict(kind, question.id, *each, right=each[1] == each[2]) for each in told]
 
 
 def _comparison(kind: str, question: Question, answer: str, *, same: bool) -> Control:
@@ -234,11 +237,10 @@ def _passage(question: Question, questions: Sequence[Question]) -> Control | Non
     what = "the same with its number changed" if with_number else "a claim from elsewhere"
 
     def read(reply: context.ContextReply | None, trouble: str) -> list[ControlVerdict]:
-        pairs = (("a claim taken from a passage", "supported", 0), (what, "not supported", 1))
+        asked = (("a claim taken from a passage", "supported"), (what, "not supported"))
         rows = context.read_context(reply, 2, [passage], context.ContextVerdicts()).claims if reply else {}
         said = {place: "supported" if context.follows(row) else "not supported" for place, row in rows.items()}
-        told = ((asked, expected, said.get(place, "no verdict")) for asked, expected, place in pairs)
-        return _told("passage", question, [(*each[:2], each[2] if reply else trouble) for each in told])
+        return _told("passage", question, asked, said, trouble)
 
     request = context.context_request(question.query, question.answer, {0: claim, 1: changed}, [passage])
     return Control("passage", question, request, read)
@@ -277,11 +279,10 @@ def _unanswerable(question: Question, _: Sequence[Question]) -> Control:
     texts = {0: question.text, 1: _ELSEWHERE[lang]}
 
     def read(reply: banks.AnswersReply | None, trouble: str) -> list[ControlVerdict]:
-        pairs = (("a question answered in the text", "answerable", 0), ("an unanswerable question", "unanswerable", 1))
+        asked = (("a question answered in the text", "answerable"), ("an unanswerable question", "unanswerable"))
         answers = banks.read_answers(reply, texts)[0] if reply else {}
         said = {place: "answerable" if answer else "unanswerable" for place, answer in answers.items()}
-        told = ((asked, expected, said.get(place, "no verdict")) for asked, expected, place in pairs)
-        return _told("unanswerable", question, [(*each[:2], each[2] if reply else trouble) for each in told])
+        return _told("unanswerable", question, asked, said, trouble)
 
     return Control("unanswerable", question, banks.answers_request(passage, texts, lang), read)
 

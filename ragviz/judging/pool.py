@@ -249,31 +249,24 @@ def known(
     reference = Claims(subject(*texts), sets_of(*texts), claims[1])
     keys = [digest("chunk", text, length=24) for text in passages.values()]
     result = Known(subject(*texts, "calls"), list(passages), keys, whole, judge[1], answer, reference)
-    subjects = [about for each in (answer, reference) if each.texts or each is reference for about in _keys(each)]
-    for about, _, chunk, body in pool.verdicts([*subjects, result.about_calls], judge[0]):
-        _take(result, about, chunk, json.loads(body))
+    of_texts = {about: each for each in (reference, answer) for about in (each.about, each.about_sets)}
+    subjects = [about for about, each in of_texts.items() if each.texts or each is reference]
+    for about, _, chunk, text in pool.verdicts([*subjects, result.about_calls], judge[0]):
+        body = json.loads(text)
+        if about == result.about_calls:
+            result.calls[chunk] = Call(*body["call"])
+            continue
+        of_text = of_texts[about]
+        if body["claims"] != of_text.key:
+            continue
+        if about == of_text.about_sets:
+            of_text.sets.append(read_set(body))
+            continue
+        for place in (place for place, key in enumerate(keys) if key == chunk):
+            of_text.rows[place], of_text.calls[place] = read_row(body), tuple(body["calls"])
+            if "useful" in body:
+                result.useful[place] = body["useful"]
     return result
-
-
-def _keys(claims: Claims) -> tuple[str, str]:
-    return claims.about, claims.about_sets
-
-
-def _take(result: Known, about: str, chunk: str, body: Mapping[str, Any]) -> None:
-    """Take a call, or a verdict of the pool where it is on the present claims and on one of the passages."""
-    if about == result.about_calls:
-        result.calls[chunk] = Call(*body["call"])
-        return
-    claims = result.answer if about in _keys(result.answer) else result.reference
-    if body["claims"] != claims.key:
-        return
-    if about == claims.about_sets:
-        claims.sets.append(read_set(body))
-        return
-    for place in (place for place, key in enumerate(result.keys) if key == chunk):
-        claims.rows[place], claims.calls[place] = read_row(body), tuple(body["calls"])
-        if "useful" in body:
-            result.useful[place] = body["useful"]
 
 
 def read_row(body: Mapping[str, Any]) -> tuple[ClaimVerdict, ...]:

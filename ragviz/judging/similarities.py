@@ -168,18 +168,12 @@ def _cloze(phrase: Phrase, text: str, sentences: Sequence[tuple[int, int]], lang
     before, after = (re.sub(pattern, BLANK, text[s:e]) for s, e in ((start, phrase.start), (phrase.end, end)))
     if not any(c.isalnum() for c in before + after):
         return _WHOLE[banks.language_of_prompt(language)]
-    return " ".join(f"{_end_of(before)}{BLANK}{_beginning_of(after)}".split())
-
-
-def _end_of(text: str) -> str:
-    """Return the last `_CONTEXT` characters, from the beginning of a word where a blank shows one."""
-    cut = text[-_CONTEXT:]
-    return text if cut == text else "… " + cut[cut.find(" ", 0, 20) + 1 :]
-
-
-def _beginning_of(text: str) -> str:
-    cut = text[:_CONTEXT]
-    return text if cut == text else cut[: max(cut.rfind(" ", _CONTEXT - 20), 0) or None] + " …"
+    if len(before) > _CONTEXT:  # from the beginning of a word, to the end of one, where a blank shows it
+        before = before[-_CONTEXT:]
+        before = "… " + before[before.find(" ", 0, 20) + 1 :]
+    if len(after) > _CONTEXT:
+        after = after[: max(after.rfind(" ", _CONTEXT - 20, _CONTEXT), 0) or _CONTEXT] + " …"
+    return " ".join(f"{before}{BLANK}{after}".split())
 
 
 def extractive_answers(bank: Bank, text: str) -> tuple[str | None, ...]:
@@ -228,16 +222,13 @@ class _Text:
         """Return whether the phrase occurs as a run of whole words."""
         phrase_units = list(_units(phrase))
         size = len(phrase_units)
-        return size > 0 and any(
-            self._units[at : at + size] == phrase_units
-            and self._is_whole(self._places[at][0], self._places[at + size - 1][1])
-            for at, unit in enumerate(self._units)
-            if unit == phrase_units[0]
-        )
-
-    def _is_whole(self, start: int, end: int) -> bool:
-        """Return whether both ends of [start, end) are ends of words; only in Chinese the characters do not show it."""
-        return self.language != "zh" or (self._separates(start, start, end) and self._separates(end, start, end))
+        for at, unit in enumerate(self._units if size else ()):
+            if unit == phrase_units[0] and self._units[at : at + size] == phrase_units:
+                start, end = self._places[at][0], self._places[at + size - 1][1]
+                # Only in Chinese the characters do not show whether the ends are ends of words.
+                if self.language != "zh" or all(self._separates(each, start, end) for each in (start, end)):
+                    return True
+        return False
 
     def _separates(self, at: int, start: int, end: int) -> bool:
         """Return whether `at` is not inside a word, or where a word splits into two.

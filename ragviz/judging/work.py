@@ -229,14 +229,6 @@ def work(items: Sequence[Item], plan: Plan, keep: Keep, progress: Progress = sil
         plan.spending.settle()
 
 
-def _stages(plan: Plan) -> tuple[str, str]:
-    """Return what is done with a run's questions, by turns, and with their answers before they are stored."""
-    judged, answered = len(plan.steps) > ("answer" in plan.steps), "answer" in plan.steps
-    asking = "Answering and judging" if answered and judged else "Answering" if answered else "Judging"
-    embeds = plan.embedder is not None and similarities.COSINES & plan.inputs
-    return asking, "Embedding answers" if embeds else "Scoring answers"
-
-
 class _Count:
     """How far the work is, in one unit: steps where a judge needs several for each question, else finished questions.
 
@@ -281,7 +273,9 @@ def _load(items: Sequence[Item], plan: Plan) -> None:
 def _work(items: Sequence[Item], plan: Plan, keep: Keep, progress: Progress, asker: Asker) -> None:
     """Do all rounds, reporting progress; with a judge in steps, about one call each: its questions take long."""
     states = {place: State.of(item, place) for place, item in enumerate(items)}
-    count, (stage, scoring) = _Count(plan, len(items), progress, asker), _stages(plan)
+    answered, count = "answer" in plan.steps, _Count(plan, len(items), progress, asker)
+    stage = "Answering and judging" if answered and len(plan.steps) > 1 else "Answering" if answered else "Judging"
+    scoring = "Embedding answers" if plan.embedder and similarities.COSINES & plan.inputs else "Scoring answers"
     count.report(stage)
     for turn in range(ROUNDS):
         failed: list[State] = []
@@ -314,16 +308,12 @@ def evaluated(state: State) -> EvaluatedAnswer:
     for name, step in STEPS.items():
         if state.results.get(name) is not None:
             evaluated = step.enter(evaluated, state)
-    return replace(evaluated, shared_words=_shared_words(state), reference_read=_reference_read(state))
-
-
-def _shared_words(state: State) -> float | None:
-    """Return the share of the answer's words that occur in its context; None without an answer, a context or words."""
-    answer_units = checks.units(citations.without_marks(state.answer_text))
-    if not answer_units or not state.context:
-        return None
-    context_units = frozenset[str]().union(*map(checks.units, state.context.values()))
-    return len(answer_units & context_units) / len(answer_units)
+    said = checks.units(citations.without_marks(state.answer_text))
+    share: float | None = None
+    if said and state.context:
+        there = frozenset[str]().union(*map(checks.units, state.context.values()))
+        share = len(said & there) / len(said)
+    return replace(evaluated, shared_words=share, reference_read=_reference_read(state))
 
 
 def _reference_read(state: State) -> float | None:

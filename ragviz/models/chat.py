@@ -175,10 +175,17 @@ class ModelClient:
         A failure is yielded as its error, not raised. Closing the iterator waits for the calls in flight (their
         answers are cached) and sends no more.
         """
+
+        def answered(request: Request[Reply]) -> Completion[Reply] | ModelError:
+            try:
+                return (ask or self.ask)(request)
+            except ModelError as error:
+                return error
+
         waiting: deque[Future[Completion[Reply] | ModelError]] = deque()
         with self._pool() as pool:
             for request in requests:
-                waiting.append(pool.submit(_or_error, ask or self.ask, request))
+                waiting.append(pool.submit(answered, request))
                 if len(waiting) >= 2 * self.concurrency:
                     yield awaited(waiting.popleft())
             while waiting:
@@ -613,15 +620,6 @@ class ModelClient:
     def _scrubbed(self, text: str) -> str:
         keys = [self._key.get_secret_value()] if self._key else []
         return " ".join(without_keys(text[:MOST_WORDS], [*keys, *secrets_of(self.base_url)]).split())
-
-
-def _or_error(
-    ask: Callable[[Request[Reply]], Completion[Reply]], request: Request[Reply]
-) -> Completion[Reply] | ModelError:
-    try:
-        return ask(request)
-    except ModelError as error:
-        return error
 
 
 @contextmanager

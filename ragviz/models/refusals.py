@@ -271,12 +271,17 @@ class Breaker:
 
         """
         with self._lock:
-            for kind in (what, ""):
-                self._usable[kind] += usable
-                self._useless[kind] += useless
-            kinds = [kind for kind in (what, "") if useless and self._hopeless(kind)]
-        if kinds and not self._resumed:
-            error = UselessModel(self._sentence(kinds[0], why))
+            for each in (what, ""):
+                self._usable[each] += usable
+                self._useless[each] += useless
+            kind = next((kind for kind in (what, "") if useless and self._hopeless(kind)), None)
+        if kind is not None and not self._resumed:
+            calls = f"{self._useless[kind]:,} of {self._usable[kind] + self._useless[kind]:,} calls"
+            error = UselessModel(
+                f"{calls}{f' for {kind!r}' if kind else ''} gave nothing usable: {why} No more are paid until you say "
+                "so: choose another model, or resume this (on the page, or by giving the command again) to go on "
+                "regardless."
+            )
             if self._stops is not None:
                 self._stops.put_many({self._key: str(error).encode()})
             raise error
@@ -302,10 +307,3 @@ class Breaker:
             return False
         as_many = not kind and self._calls is not None and self._useless[kind] >= self._calls
         return as_many or bool(self._binomial_cdf(usable, calls, SHARE) <= DOUBT)
-
-    def _sentence(self, kind: str, why: str) -> str:
-        calls = f"{self._useless[kind]:,} of {self._usable[kind] + self._useless[kind]:,} calls"
-        return (
-            f"{calls}{f' for {kind!r}' if kind else ''} gave nothing usable: {why} No more are paid until you say so: "
-            "choose another model, or resume this (on the page, or by giving the command again) to go on regardless."
-        )

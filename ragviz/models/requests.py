@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from decimal import Decimal
 from typing import Any, Generic, Literal, TypeVar
 
@@ -296,14 +296,7 @@ class Usage:
 
     def __add__(self, other: Usage) -> Usage:
         """Return the sum."""
-        return Usage(
-            self.calls + other.calls,
-            self.prompt_tokens + other.prompt_tokens,
-            self.completion_tokens + other.completion_tokens,
-            self.seconds + other.seconds,
-            self.estimated + other.estimated,
-            self.cost + other.cost,
-        )
+        return Usage(*(mine + more for mine, more in zip(astuple(self), astuple(other), strict=True)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,7 +106,11 @@ class KeptPassages:
         with closing(self.encode([without_surrogates(text) for text in missing.values()], "passage")) as batches:
             for places, batch in batches:
                 for place, vectors in zip(places, batch, strict=True):
-                    self._keep(keys[place], unit(vectors))
+                    self._dims = vectors.shape[1]
+                    self._file.seek(self._rows * self._dims * 2)
+                    self._file.write(unit(vectors).astype(np.float16).tobytes())
+                    self._places[keys[place]] = (self._rows, len(vectors))
+                    self._rows += len(vectors)
                 done += len(places)
                 self.computed += len(places)
                 progress(done, len(keys))
@@ -114,21 +118,12 @@ class KeptPassages:
     def read(self, texts: Sequence[str]) -> tuple[Vectors, NDArray[np.intp]]:
         """Return the vectors of all tokens of texts that were added, one text after the other, and their numbers."""
         places = [self._places[_key(text)] for text in texts]
-        parts = [self._read(first, count) for first, count in places]
-        stacked = np.concatenate(parts) if parts else np.empty((0, self._dims), np.float16)
-        return stacked.astype(np.float32), np.array([count for _, count in places], dtype=np.intp)
-
-    def _keep(self, key: str, vectors: Vectors) -> None:
-        self._dims = vectors.shape[1]
-        self._file.seek(self._rows * self._dims * 2)
-        self._file.write(vectors.astype(np.float16).tobytes())
-        self._places[key] = (self._rows, len(vectors))
-        self._rows += len(vectors)
-
-    def _read(self, first: int, count: int) -> NDArray[np.float16]:
-        self._file.seek(first * self._dims * 2)
-        data = self._file.read(count * self._dims * 2)
-        return np.frombuffer(data, dtype=np.float16).reshape(count, self._dims)
+        parts = [np.empty((0, self._dims), np.float16)]
+        for first, count in places:
+            self._file.seek(first * self._dims * 2)
+            data = self._file.read(count * self._dims * 2)
+            parts.append(np.frombuffer(data, dtype=np.float16).reshape(count, self._dims))
+        return np.concatenate(parts).astype(np.float32), np.array([count for _, count in places], dtype=np.intp)
 
 
 def _key(text: str) -> str:

@@ -95,16 +95,15 @@ def encoded_tokens(card: Card, texts: list[str], kind: Kind) -> Generator[tuple[
         )  # a dict for each text
         if "token_embeddings" not in states[0]:
             raise UsageError(f"'{card.name}' computes no vectors of tokens: name a transformer, such as '{PACKAGED}'.")
-        return [_of_tokens(state, framing) for state in states]
+        found = []
+        for state in states:
+            seen = state["attention_mask"].bool()
+            for token in framing if "input_ids" in state else ():
+                seen &= state["input_ids"] != token
+            found.append(np.asarray(state["token_embeddings"][seen].float().cpu().numpy(), dtype=np.float32))
+        return found
 
     yield from in_batches(compute, texts, card.max_tokens, model.device.type)
-
-
-def _of_tokens(state: dict[str, Any], framing: list[int]) -> Vectors:
-    seen = state["attention_mask"].bool()
-    for token in framing if "input_ids" in state else ():
-        seen &= state["input_ids"] != token
-    return np.asarray(state["token_embeddings"][seen].float().cpu().numpy(), dtype=np.float32)
 
 
 def in_batches(

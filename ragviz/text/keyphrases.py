@@ -145,18 +145,14 @@ def _chinese_nouns(text: str) -> Iterator[Tagged]:
     run: list[Tagged] = []
     for start, end, flag in [*words.chinese_words(text), (len(text), len(text), "x")]:
         nominal = flag[0] == "n" or flag in ("vn", "an", "eng")
-        if run and not (nominal and _joined(text, run[-1], (start, end, flag))):
-            yield from _phrase_of(run)
-            run = []
+        if run:
+            between = text[run[-1][1] : start]  # English words may have a blank or hyphen between them
+            is_joined = not between or (run[-1][2] == flag == "eng" and between in (" ", "-", "·"))
+            if not (nominal and is_joined):
+                yield from _phrase_of(run)
+                run = []
         if nominal:
             run.append((start, end, flag))
-
-
-def _joined(text: str, left: Tagged, right: Tagged) -> bool:
-    """Return whether two words are adjacent; English ones may have a blank or hyphen between them."""
-    return text[left[1] : right[0]] == "" or (
-        left[2] == right[2] == "eng" and text[left[1] : right[0]] in (" ", "-", "·")
-    )
 
 
 def _phrase_of(run: list[Tagged]) -> Iterator[Tagged]:

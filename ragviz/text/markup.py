@@ -55,7 +55,16 @@ def plain(text: str) -> str:
     >>> print(plain("*a* [b](c) $x$ <i> http://localhost:9200"))
     \*a\* \[b\]\(c\) \$x\$ \<i\> `http://localhost:9200`
     """
-    return _WORD.sub(_plain_word, " ".join(visible(text).split()))
+
+    def escaped(match: re.Match[str]) -> str:
+        word = match[0]
+        if not _INTERPRETED.search(word):
+            return _PUNCTUATION.sub(r"\\\1", word)
+        fence = "`" * (1 + max(map(len, re.findall("`+", word)), default=0))
+        blank = " " if word[0] == "`" or word[-1] == "`" else ""
+        return f"{fence}{blank}{word}{blank}{fence}"
+
+    return _WORD.sub(escaped, " ".join(visible(text).split()))
 
 
 def sentence(text: str) -> str:
@@ -64,23 +73,12 @@ def sentence(text: str) -> str:
     >>> print(sentence("There is no *x*: `ragviz jobs --json` lists them; a `c` stays as it is."))
     There is no \*x\*\: `ragviz jobs --json` lists them\; a \`c\` stays as it is\.
     """
-    parts = _COMMAND.split(text)
-    return "".join(f"`{part}`" if place % 2 else _plain_between(part) for place, part in enumerate(parts))
-
-
-def _plain_between(text: str) -> str:
-    """Escape a part of a line, and keep the blanks at its ends."""
-    before, after = " " * text[:1].isspace(), " " * text[-1:].isspace()
-    return f"{before}{plain(text)}{after}" if text.strip() else before
-
-
-def _plain_word(match: re.Match[str]) -> str:
-    word = match[0]
-    if not _INTERPRETED.search(word):
-        return _PUNCTUATION.sub(r"\\\1", word)
-    fence = "`" * (1 + max(map(len, re.findall("`+", word)), default=0))
-    blank = " " if word[0] == "`" or word[-1] == "`" else ""
-    return f"{fence}{blank}{word}{blank}{fence}"
+    shown = []
+    for place, part in enumerate(_COMMAND.split(text)):
+        before, after = " " * part[:1].isspace(), " " * part[-1:].isspace()
+        escaped = f"{before}{plain(part)}{after}" if part.strip() else before
+        shown.append(f"`{part}`" if place % 2 else escaped)
+    return "".join(shown)
 
 
 def without_middle(name: str, most: int) -> str:

@@ -56,12 +56,10 @@ def _shortened(names: Sequence[str], most: int) -> dict[str, str]:
     if len(names) > 1:
         start = len(_CUT_WORD.sub("", commonprefix(names)))  # noqa: RUF071 - texts, no paths
         end = len(_CUT_WORD.sub("", commonprefix([name[start:][::-1] for name in names])))  # noqa: RUF071
-    return {name: name if len(name) <= most else _between(name, start, len(name) - end, most) for name in names}
-
-
-def _between(name: str, start: int, end: int, most: int) -> str:
-    """Return a name's part from `start` to `end`, as much of its beginning as fits before, `…` for what is left out."""
-    after = "…" * (end < len(name))
-    before = name[: max(0, most - (end - start) - len(after) - 1)] + "…" if start else ""
-    inside = without_middle(name[start:end], max(1, most - len(after) - min(len(before), 1)))
-    return f"{before}{inside}{after}"[:most]
+    shown, after = {name: name for name in names}, "…" * (end > 0)
+    for name in (name for name in names if len(name) > most):  # as much of its beginning as fits before what differs
+        part = name[start : len(name) - end]
+        before = name[: max(0, most - len(part) - len(after) - 1)] + "…" if start else ""
+        inside = without_middle(part, max(1, most - len(after) - min(len(before), 1)))
+        shown[name] = f"{before}{inside}{after}"[:most]
+    return shown

@@ -66,7 +66,9 @@ def _pattern(quote: str) -> str:
         if match["blank"]:
             pieces.append(r"\s*" if before.isdigit() and _is_unit(after) else r"\s+")
         elif match["number"]:
-            pieces.append(_number(piece))
+            digits = re.sub(r"\D", "", piece)
+            groups = [digits[max(end - 3, 0) : end] for end in range(len(digits), 0, -3)][::-1]
+            pieces.append(r"[,'\s]?".join(groups))
         else:
             apart = r"\s*" if before.isdigit() and _is_unit(piece) else ""
             pieces.append(apart + ("-+" if match["dash"] else re.escape(piece)))
@@ -75,12 +77,6 @@ def _pattern(quote: str) -> str:
 
 def _is_unit(sign: str) -> bool:
     return sign.isalpha() or sign in tuple("%‰€$£¥")
-
-
-def _number(number: str) -> str:
-    digits = re.sub(r"\D", "", number)
-    groups = [digits[max(end - 3, 0) : end] for end in range(len(digits), 0, -3)][::-1]
-    return r"[,'\s]?".join(groups)
 
 
 _last_folding = lru_cache(maxsize=2)(folding)  # of a text, for the next quote of it
