@@ -55,12 +55,7 @@ def embedder(workspace: Workspace) -> str:
 
 
 def model(workspace: Workspace) -> str:
-    """Make a tiny real call to each model that is configured.
-
-    Raises:
-        UsageError: no model is configured.
-
-    """
+    """Make a tiny real call to each model that is configured; UsageError when no model is configured."""
     settings = workspace.settings
     if not settings.model_configured:
         raise UsageError("No model is configured: set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own.")
@@ -106,12 +101,25 @@ class Check:
 
 def checks(workspace: Workspace) -> list[Check]:
     """Check what works, without loading a model or asking one; takes at most a few seconds."""
-    url = workspace.settings.elasticsearch_url
+    from ragviz.models import tokenizer
+
+    settings = workspace.settings
+    url, name, unset = settings.elasticsearch_url, settings.embedder, not settings.model_configured
+    fix = "Set OPENAI_API_KEY or OPENAI_BASE_URL for questions, answers and verdicts by a model."
+    where = addresses.shown(settings.openai_base_url or "") or "the OpenAI API"
+
+    def reads() -> str:
+        if name.startswith(REMOTE):
+            return f"{name} at the model endpoint"
+        return f"{name}, reads {tokenizer.text_tokens_of(name) or 'any number of'} tokens of a passage"
+
     return [
         _checked("Store", lambda: workspace.store.address, "Check RAGVIZ_HOME and RAGVIZ_DATABASE_URL."),
         _checked("Index", lambda: index(workspace), "Start the server, or correct ELASTICSEARCH_URL." if url else ""),
-        _checked("Embedder", lambda: _embedder_detail(workspace), "Set RAGVIZ_EMBEDDER to a model's name or folder."),
-        _model_check(workspace),
+        _checked("Embedder", reads, "Set RAGVIZ_EMBEDDER to a model's name or folder."),
+        Check("Model", "optional", "not configured; questions and answers are extractive", fix)
+        if unset
+        else Check("Model", "works", f"{settings.model} at {where}", "Test it on the settings page."),
     ]
 
 
@@ -120,21 +128,3 @@ def _checked(name: str, look: Callable[[], str], fix: str) -> Check:
         return Check(name, "works", look())
     except RagvizError as error:
         return Check(name, "broken", str(error), fix)
-
-
-def _embedder_detail(workspace: Workspace) -> str:
-    from ragviz.models import tokenizer
-
-    name = workspace.settings.embedder
-    if name.startswith(REMOTE):
-        return f"{name} at the model endpoint"
-    return f"{name}, reads {tokenizer.text_tokens_of(name) or 'any number of'} tokens of a passage"
-
-
-def _model_check(workspace: Workspace) -> Check:
-    settings = workspace.settings
-    if not settings.model_configured:
-        fix = "Set OPENAI_API_KEY or OPENAI_BASE_URL for questions, answers and verdicts by a model."
-        return Check("Model", "optional", "not configured; questions and answers are extractive", fix)
-    where = addresses.shown(settings.openai_base_url or "") or "the OpenAI API"
-    return Check("Model", "works", f"{settings.model} at {where}", "Test it on the settings page.")

@@ -51,12 +51,7 @@ class ElasticIndex:
     BM25 ranks the same terms as the local index does: words in lower case; single characters and pairs in Chinese.
     """
 
-    def __init__(
-        self,
-        name: str,
-        settings: Settings,
-        options: Mapping[str, Any] | None = None,
-    ) -> None:
+    def __init__(self, name: str, settings: Settings, options: Mapping[str, Any] | None = None) -> None:
         """Name the index on the server of `settings`; nothing is sent yet.
 
         Raises:
@@ -239,12 +234,13 @@ class ElasticIndex:
     def _search_batch(self, bodies: Sequence[Body], depth: int, similarity: str | None) -> list[Ranking]:
         whole = elastic_requests.line({"allow_partial_search_results": False})  # those of some shards are an error
         operations = [whole + elastic_requests.line(body) for body in bodies]
-        # 404: the index behind the alias was replaced and deleted while the search ran.
-        replies = self.server.ask_each(operations, self._search, RETRY_STATUS | {404})
-        return [elastic_requests.ranking(reply, depth, similarity) for reply in replies]
 
-    def _search(self, client: Elasticsearch, operations: Any) -> list[Body]:
-        return list(client.msearch(index=self.alias, searches=operations, filter_path=SEARCH_REPLY)["responses"])
+        def search(client: Elasticsearch, operations: Any) -> list[Body]:
+            return list(client.msearch(index=self.alias, searches=operations, filter_path=SEARCH_REPLY)["responses"])
+
+        # 404: the index behind the alias was replaced and deleted while the search ran.
+        replies = self.server.ask_each(operations, search, RETRY_STATUS | {404})
+        return [elastic_requests.ranking(reply, depth, similarity) for reply in replies]
 
 
 def delete_index(client: Elasticsearch, concrete: str) -> None:

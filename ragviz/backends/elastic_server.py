@@ -107,12 +107,7 @@ class Server:
                 time.sleep(pause)
         raise AssertionError("the last attempt returns or raises")
 
-    def ask_each(
-        self,
-        items: Sequence[bytes],
-        send: Send,
-        temporary: Collection[int],
-    ) -> list[Body]:
+    def ask_each(self, items: Sequence[bytes], send: Send, temporary: Collection[int]) -> list[Body]:
         """Send items in one request, retry those with a `temporary` status, and return their results, in order.
 
         Raises:

@@ -252,8 +252,10 @@ _compared: dict[Path, Stamp] = {}
 
 def write_checksums(folder: Path, parts: Iterable[str]) -> None:
     """Write the checksums of `parts` of `folder`, each a file or a folder of files, through to the disk."""
-    sums = {name: _sum_of(folder / name) for part in parts for name in _files(folder, part)}
-    save_text(folder / CHECKSUMS, json.dumps(sums))
+    files: list[Path] = []
+    for part in (folder / part for part in parts):
+        files += sorted(path for path in part.iterdir() if path.suffix != ".lock") if part.is_dir() else [part]
+    save_text(folder / CHECKSUMS, json.dumps({file.relative_to(folder).as_posix(): _sum_of(file) for file in files}))
 
 
 def compare_checksums(folder: Path) -> None:
@@ -298,13 +300,6 @@ def link_file(file: Path, place: Path) -> None:
         raise
     except OSError:
         shutil.copyfile(file, place)
-
-
-def _files(folder: Path, part: str) -> list[str]:
-    if not (folder / part).is_dir():
-        return [part]
-    content = (path for path in (folder / part).iterdir() if path.suffix != ".lock")  # Tantivy's
-    return sorted(path.relative_to(folder).as_posix() for path in content)
 
 
 def _sum_of(path: Path) -> str:

@@ -211,7 +211,9 @@ class LocalWriter:
     def publish(self, expected: int, content: str = "") -> None:
         """Check the number of chunks, and make the content searchable; nothing is where another writer published."""
         self._check_open()
-        kept = self._kept()
+        kept = np.empty(0, np.int64)  # rows of the published content that are neither removed nor replaced
+        if self.base is not None:
+            kept = np.flatnonzero(~np.isin(self.base.ids, generations.encoded(self.removed | self.added.keys())))
         self._check_count(len(kept) + len(self.added), expected)
         if self.base is not None and not self.added and len(kept) == len(self.base.ids):
             self.abandon()  # nothing changed
@@ -238,13 +240,6 @@ class LocalWriter:
         if count != expected:
             numbers = f"Index {self.index.name!r} would hold {count:,} chunks instead of {expected:,}"
             raise SearchError(f"{numbers}; nothing was published. Build it again.")
-
-    def _kept(self) -> Indices:
-        """Return the rows of the published content that are neither removed nor replaced."""
-        if self.base is None:
-            return np.empty(0, np.int64)
-        outdated = generations.encoded(self.removed | self.added.keys())
-        return np.flatnonzero(~np.isin(self.base.ids, outdated))
 
     def _write(self, kept: Indices, content: str) -> None:
         self.arrived.close()

@@ -20,16 +20,13 @@ from ragviz.core.installation import dashboard_folder
 
 with lazy.loading_when_used():
     from ragviz.cli import (
-        audit_commands,
         compare_commands,
         console,
-        evidence_commands,
         experiments_commands,
         generate_commands,
         health_commands,
         inspect_commands,
         options,
-        rescue_commands,
         results_commands,
         runs_commands,
         targets_commands,
@@ -45,7 +42,7 @@ with lazy.loading_when_used():
     from ragviz.jobs import queue, serving
     from ragviz.service import corpus_verbs, job_verbs
 
-OF_QUESTIONS = (generate_commands, evidence_commands, health_commands)
+OF_QUESTIONS = (generate_commands, health_commands)
 """Files that add their commands to `ragviz questions` when they are imported."""
 
 EXPLANATION = "See where a RAG system loses answers, and whether a change really helped."
@@ -55,8 +52,10 @@ app = console.group(EXPLANATION)
 def main() -> None:
     """Run the command line; errors raised on purpose become a sentence and an exit code."""
     console.umask = os.umask(0o077)  # stored files are readable by this user alone
+    named = console.group(EXPLANATION)  # with only the group that is asked for: typer reads the options of all it has
     try:
-        _app_of(sys.argv[1:2])(standalone_mode=True)
+        named.registered_groups = [each for each in app.registered_groups if [each.name] == sys.argv[1:2]]
+        (named if named.registered_groups else app)(standalone_mode=True)
     except (UsageError, InputError) as error:
         console.fail(str(error), 2)
     except RagvizError as error:
@@ -69,16 +68,6 @@ def main() -> None:
         console.fail(str(refused), 1)
     except KeyboardInterrupt as stop:
         console.fail(str(stop) or "Stopped.", 1)
-
-
-def _app_of(words: list[str]) -> typer.Typer:
-    """Return the app with only the group that the first word names: typer reads the options of all commands it has."""
-    named = [group for group in app.registered_groups if [group.name] == words]
-    if not named:
-        return app
-    alone = console.group(EXPLANATION)
-    alone.registered_groups = named
-    return alone
 
 
 def _show_version(asked: bool) -> None:
@@ -170,7 +159,7 @@ app.command("rejudge")(runs_commands.rejudge)
 app.command("results")(results_commands.results)
 app.command("sweep", cls=options.DeclaredCommand)(experiments_commands.sweep)
 app.command("confirm")(experiments_commands.confirm)
-app.command("rescue")(rescue_commands.rescue)
+app.command("rescue")(what_if_commands.rescue)
 app.command("what-if")(what_if_commands.what_if)
 app.command("check")(results_commands.check)
 app.command("inspect")(inspect_commands.inspect)
@@ -178,7 +167,7 @@ app.command("compare")(compare_commands.compare)
 app.command("export")(results_commands.export)
 app.command("report")(results_commands.report)
 app.command("listen")(targets_commands.listen)
-app.command("audit")(audit_commands.audit)
+app.command("audit")(upkeep_commands.audit)
 app.command("doctor")(upkeep_commands.doctor)
 app.command("backup")(upkeep_commands.backup)
 app.command("restore")(upkeep_commands.restore)

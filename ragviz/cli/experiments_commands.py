@@ -32,8 +32,7 @@ def sweep(
     minimum_effect: MinimumEffect = None,
     baseline: Annotated[str, typer.Option(help="A cell or a run; default: the newest run, else the first cell.")] = "",
     guardrail: Annotated[
-        list[str],
-        typer.Option(help="tokens, dollars, seconds or refusals, at most: tokens=1500, tokens=1.5x."),
+        list[str], typer.Option(help="tokens, dollars, seconds or refusals, at most: tokens=1500, tokens=1.5x.")
     ] = [],
     split: Annotated[
         str, typer.Option(help="validation (default of a split set), or all: none is left to confirm on.")

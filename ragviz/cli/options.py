@@ -75,8 +75,7 @@ def declared(record: type, *, only: Collection[str] = (), many: bool = False) ->
         @wraps(command)
         def called(choices: Mapping[str, Any] | None = None, **values: Any) -> None:
             given = {name: value for name in fields if (value := values.pop(name)) not in (None, [])}
-            read = _values if many else _value
-            made = {name: read(fields[name], value) for name, value in given.items()}
+            made = {name: _read(fields[name], value, many) for name, value in given.items()}
             command(**values, choices=made | dict(choices or {}))
 
         made = {name: _parameter(field, many=many) for name, field in fields.items()}
@@ -117,15 +116,12 @@ def _help(field: Field, many: bool) -> str:
     return " ".join(filter(None, words))
 
 
-def _value(field: Field, given: Any) -> Any:
+def _read(field: Field, given: Any, many: bool) -> Any:
+    if many:
+        return [console.text_or_file(each) for each in given] if field.many_lines else listed(given)
     if field.type is dict:
         return dict(_pair(each, field.separator) for each in given)
-    text = console.text_or_file(given) if field.many_lines else str(given)
-    return field.read(text)
-
-
-def _values(field: Field, given: Any) -> list[str]:
-    return [console.text_or_file(each) for each in given] if field.many_lines else listed(given)
+    return field.read(console.text_or_file(given) if field.many_lines else str(given))
 
 
 def listed(text: str) -> list[str]:

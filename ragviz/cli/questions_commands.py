@@ -15,7 +15,7 @@ from ragviz.cli.options import Json, Kind, QuoteDocuments, Quotes, Style, Type, 
 from ragviz.core.document import Evidence
 from ragviz.core.errors import UsageError
 from ragviz.core.question import SIDES, Question, QuestionStatus, Split
-from ragviz.questions import authoring, exchange, interchange, question_types, splits, versions
+from ragviz.questions import authoring, exchange, interchange, occurrences, question_types, splits, versions
 from ragviz.questions.formats import input_file as input_files
 from ragviz.questions.formats import set_formats
 from ragviz.runs import measurements
@@ -235,11 +235,7 @@ def questions_add(
     if unanswerable and new_evidence:
         raise UsageError("A question with evidence is answerable: give quotes or --unanswerable, not both.")
     question = authoring.written(
-        text,
-        answer,
-        new_evidence or (),
-        unanswerable=unanswerable,
-        **_type_and_style(question_type, style),
+        text, answer, new_evidence or (), unanswerable=unanswerable, **_type_and_style(question_type, style)
     )
     question_verbs.add(workspace, question_verbs.open_set(workspace, corpus, set_name), question)
     show_saved(question, as_json)
@@ -306,6 +302,53 @@ def evidence_given(
 def show_saved(question: Question, as_json: bool) -> None:
     """Print a question that was saved."""
     console.show(_record(question), as_json, lambda: console.say(f"Saved question {question.id}."))
+
+
+@questions_app.command("find-evidence")
+def questions_find_evidence(
+    set_name: str,
+    accept: Annotated[str, typer.Option(help="exact: save what stands at one place word for word; all.")] = "",
+    as_json: Json = False,
+) -> None:
+    """List where the answers of questions without evidence stand in the documents; or accept those that are certain."""
+    workspace = console.open_workspace()
+    question_set = workspace.store.sets.get(set_name)
+    console.one_of("accept", accept, ("exact", "all"))
+    proposals = occurrences.search(workspace, question_set)
+    certain = occurrences.certain(proposals, accept) if accept else []  # type: ignore[arg-type]  # checked above
+    best = [(p.question, p.places[:1]) for p in certain]
+    refused = question_verbs.accept_evidence(workspace, question_set, best)
+    names = workspace.store.documents.names(question_set.corpus_id)
+    if not workspace.store.documents.readable(question_set.corpus_id):
+        console.warn("There are no documents to search: add those that hold the answers to the corpus of this set.")
+    if not proposals:
+        console.warn("No question has a reference answer and lacks its evidence: only reference answers are looked up.")
+    records: list[dict[str, Any]] = [
+        {"id": each.question.id, "question": each.question.text, "answer": each.question.answer}
+        | {"found": each.outcome, "doubt": each.doubt}
+        | {"places": [asdict(place) | {"document": names.get(place.span.document_id)} for place in each.places]}
+        for each in proposals
+    ]
+    body = {"accepted": len(certain) - refused, "changed_meanwhile": refused, "questions": records}
+
+    def draw() -> None:
+        found = ", ".join(f"{sum(r['found'] == name for r in records):,} {name}" for name in occurrences.OUTCOMES)
+        console.say(f"{counts.counted(len(records), 'question')} without evidence: {found}")
+        rows = []
+        for r in records:
+            places: list[tuple[object, ...]] = [
+                (number, f"{place['alike']:.2f}", place["document"] or "", console.line(place["span"]["text"]))
+                for number, place in enumerate(r["places"], start=1)
+            ]
+            rest = (r["found"], r["doubt"], console.line(r["question"]))
+            rows += [(r["id"], *cells, *rest) for cells in places or [("",) * 4]]
+        console.table(("id", "place", "similarity", "document", "text", "found", "doubt", "question"), rows)
+
+    console.show(body, as_json, draw)
+    if accept and not as_json:
+        console.say(f"{len(certain) - refused:,} accepted as evidence.")
+    if refused:
+        console.warn(f"{refused:,} changed by somebody else meanwhile: not saved.")
 
 
 @questions_app.command("delete")

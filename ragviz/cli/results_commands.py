@@ -16,16 +16,7 @@ from ragviz.core.configuration import Run
 from ragviz.core.errors import InputError
 from ragviz.questions import without_model
 from ragviz.report import junit, reports
-from ragviz.runs import (
-    acceptance,
-    comparisons,
-    exports,
-    judgements,
-    measurements,
-    moved_questions,
-    overviews,
-    tables,
-)
+from ragviz.runs import acceptance, comparisons, exports, judgements, measurements, moved_questions, overviews, tables
 
 BAR = 40
 """Characters of the longest bar."""
@@ -174,8 +165,7 @@ def _draw_judgement(at: judgements.AtK) -> None:
 def check(
     run_name: RunName,
     require: Annotated[
-        list[str],
-        typer.Option(metavar="'METRIC>=X'", help='As "recall@3>=0.8"; may be repeated.'),
+        list[str], typer.Option(metavar="'METRIC>=X'", help='As "recall@3>=0.8"; may be repeated.')
     ] = [],
     baseline: Annotated[str, typer.Option(metavar="RUN", help="The run that this one must not be worse than.")] = "",
     no_worse_than: Annotated[float | None, typer.Option(help="Loss against it that is allowed; default: 0.02.")] = None,

@@ -1,7 +1,8 @@
-"""`ragviz doctor`, `ragviz backup`, `ragviz restore`: what keeps an installation."""
+"""`ragviz doctor`, `backup`, `restore`, `audit`: what keeps an installation, and who did what in it."""
 
 from __future__ import annotations
 
+import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -10,7 +11,9 @@ import typer
 
 from ragviz.cli import console
 from ragviz.cli.options import Json
-from ragviz.service import upkeep_verbs
+from ragviz.core.digests import json_line
+from ragviz.core.event import Wanted
+from ragviz.service import audit_verbs, upkeep_verbs
 from ragviz.upkeep import doctor as examination
 
 _WORDS = {"works": "ok", "optional": "could be better", "broken": "wrong"}
@@ -36,10 +39,7 @@ def doctor(
         raise typer.Exit(1)
 
 
-def backup(
-    file: Annotated[Path, typer.Argument(help="A new zip file.")],
-    as_json: Json = False,
-) -> None:
+def backup(file: Annotated[Path, typer.Argument(help="A new zip file.")], as_json: Json = False) -> None:
     """Write FILE: the database and the local indexes as they are now, also while they are used; no keys."""
     workspace = console.open_workspace()
     with console.bar() as watch:
@@ -66,15 +66,21 @@ def restore(
         *_to_be_built(contents.rebuilt),
         *(f"The embedder {name} is not on this machine: copy it to that folder." for name in restored.missing),
     ]
-    record = {
-        "created": contents.created,
-        "replaced": restored.replaced,
-        "kept": contents.kept,
-        "rebuilt": contents.rebuilt,
-        "missing": restored.missing,
-    }
+    record = {"created": contents.created, "replaced": restored.replaced, "kept": contents.kept}
+    record |= {"rebuilt": contents.rebuilt, "missing": restored.missing}
     console.show(record, as_json, lambda: console.say(*lines))
 
 
 def _to_be_built(rebuilt: dict[str, str]) -> list[str]:
     return [f"Index '{name}' is not in the backup: {reason}." for name, reason in rebuilt.items()]
+
+
+def audit(
+    since: Annotated[str, typer.Option(help="First day or moment in UTC, as 2026-11-27T21:58.")] = "",
+    person: Annotated[str, typer.Option(help="Only what this person did.")] = "",
+    verb: Annotated[str, typer.Option(help="Only this verb: delete, make, change, end …")] = "",
+) -> None:
+    """Print who did what, when, as JSON Lines, the oldest first."""
+    wanted = Wanted(audit_verbs.since(since), person, verb)
+    for event in audit_verbs.events(console.open_workspace(), wanted):
+        sys.stdout.write(json_line(event.plain()) + "\n")

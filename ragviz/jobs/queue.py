@@ -139,14 +139,6 @@ def _can_be_done_elsewhere(workspace: Workspace, job: Job | NewJob) -> bool:
     return "local" not in (*backends, *(each.get("backend") for each in chosen))
 
 
-def checked_queues(names: Iterable[str]) -> str:
-    """Return names of queues as RAGVIZ_QUEUES has them; UsageError when there is no such queue."""
-    known = {kind.queue for kind in KINDS.values()} - {""}
-    if wrong := set(names) - known:
-        raise UsageError(f"There is no queue {', '.join(sorted(wrong))}: there are {', '.join(sorted(known))}.")
-    return ",".join(names)
-
-
 def start(workspace: Workspace, job: Job) -> Job:
     """Queue a job that is interrupted, failed or cancelled, and start its process when its turn has come.
 
@@ -264,7 +256,9 @@ def take(workspace: Workspace, wanted: Callable[[Job], bool], **values: Any) -> 
 
     def choose(active: Sequence[Job]) -> Job | None:
         current = [job for job in map(refreshed, active) if job.status in ACTIVE]
-        mine = [job for job in current if (job.host, job.home) == here or (not job.host and _queue_of(job) in queues)]
+        mine = [
+            job for job in current if (job.host, job.home) == here or (not job.host and KINDS[job.kind].queue in queues)
+        ]
         return next(filter(wanted, turns.startable(mine, free)), None)
 
     here, free = (socket.gethostname(), str(workspace.settings.home)), turns.room(workspace.settings)
@@ -272,10 +266,6 @@ def take(workspace: Workspace, wanted: Callable[[Job], bool], **values: Any) -> 
     if choose(workspace.store.jobs.active()) is None:  # without the lock: mostly nothing can start
         return None
     return workspace.store.jobs.take(choose, heartbeat=time.time(), **values)
-
-
-def _queue_of(job: Job) -> str:
-    return KINDS[job.kind].queue
 
 
 def take_over(workspace: Workspace) -> None:
@@ -297,7 +287,7 @@ def take_over(workspace: Workspace) -> None:
 def places(workspace: Workspace) -> dict[str, int]:
     """Return the places in the queue of the jobs that wait, from 1 on, by their ids."""
     active = [job for job in map(refreshed, workspace.store.jobs.active()) if job.status in ACTIVE]
-    queued_at = {job.id: (job.host, job.home) if job.host else _queue_of(job) for job in active}
+    queued_at = {job.id: (job.host, job.home) if job.host else KINDS[job.kind].queue for job in active}
     queues = [turns.in_turn([job for job in active if queued_at[job.id] == at]) for at in {*queued_at.values()}]
     return {job.id: number for waiting in queues for number, job in enumerate(waiting, 1)}
 
@@ -402,7 +392,8 @@ def place_words(place: int) -> str:
 def without_worker(workspace: Workspace, jobs: Iterable[Job]) -> frozenset[str]:
     """Return the ids of the waiting jobs that are left to workers, where no worker was seen; by one query at most."""
     own = workspace.settings.queues.split(",")
-    left = {job.id for job in jobs if job.status == "queued" and not job.host and _queue_of(job) not in own}
+    waiting = (job for job in jobs if job.status == "queued" and not job.host)
+    left = {job.id for job in waiting if KINDS[job.kind].queue not in own}
     return frozenset(left if left and workspace.store.lacks_workers() else ())
 
 

@@ -12,6 +12,7 @@ from contextlib import suppress
 from ragviz import logs
 from ragviz.core.errors import RagvizError, ServiceError, UsageError
 from ragviz.jobs import carrier, queue, turns
+from ragviz.jobs.tasks import KINDS
 from ragviz.store import database
 from ragviz.workspace import Workspace, open_workspace
 
@@ -46,7 +47,10 @@ def work(workspace: Workspace, queues: Sequence[str], concurrency: int | None) -
             "RAGVIZ_DATABASE_URL a role that may."
         )
     database.try_writing(workspace.settings.home)
-    os.environ["RAGVIZ_QUEUES"] = queue.checked_queues(queues)  # also for what a job that ends leaves to start the next
+    known = {kind.queue for kind in KINDS.values()} - {""}
+    if wrong := set(queues) - known:
+        raise UsageError(f"There is no queue {', '.join(sorted(wrong))}: there are {', '.join(sorted(known))}.")
+    os.environ["RAGVIZ_QUEUES"] = ",".join(queues)  # also for what a job that ends leaves to start the next
     if concurrency is not None:
         os.environ["RAGVIZ_JOBS"] = str(concurrency)
     workspace = open_workspace(workspace.settings.home)

@@ -57,21 +57,19 @@ class Kind:
 
     def subjects(self, job: Job) -> list[tuple[Noun, str]]:
         """Return what a job works on, by name or id."""
-        named = [(noun, _argument(job.arguments, path)) for noun, path in self.works_on]
-        return [(noun, name) for noun, name in (("corpus", job.corpus_id), *named, *self.always) if name]
+        named: list[tuple[Noun, str]] = [("corpus", job.corpus_id), *self.always]
+        for noun, path in self.works_on:
+            value: Any = job.arguments
+            for part in path.split("."):
+                value = value.get(part) if isinstance(value, Mapping) else None
+            named.append((noun, str(value or "")))
+        return [(noun, name) for noun, name in named if name]
 
     def made(self, noun: str, arguments: Mapping[str, Any]) -> str:
         """Return the name or id of the `noun` that a job with these arguments makes, "" when it makes none."""
         if self.makes is None or self.makes[0] != noun:
             return ""
         return plain_name(str(arguments.get(self.makes[1], "")))
-
-
-def _argument(arguments: Mapping[str, Any], path: str) -> str:
-    value: Any = arguments
-    for part in path.split("."):
-        value = value.get(part) if isinstance(value, Mapping) else None
-    return str(value or "")
 
 
 WAITING = ("exists", "password")
@@ -235,12 +233,9 @@ def _run(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress)
 
 
 def _result_of(workspace: Workspace, run: Run) -> dict[str, Any]:
-    return {"run": run.name, "fingerprint": run.fingerprint, "failed": _failed(workspace, run)}
-
-
-def _failed(workspace: Workspace, run: Run) -> int:
-    """Return how many questions of a run were not answered and judged completely."""
-    return sum(workspace.store.judgements.failed(run.id).values())
+    """Return what came of a run: `failed` counts its questions that were not answered and judged completely."""
+    failed = sum(workspace.store.judgements.failed(run.id).values())
+    return {"run": run.name, "fingerprint": run.fingerprint, "failed": failed}
 
 
 def _record(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
@@ -262,7 +257,7 @@ def _rejudge(workspace: Workspace, arguments: Mapping[str, Any], progress: Progr
         judged_ids = running.judge(workspace, run, metrics, arguments.get("judge", ""), **paying)
     else:
         judged_ids = running.rejudge(workspace, run, **paying)
-    return {"run": run.name, "asked": len(judged_ids), "failed": _failed(workspace, run)}
+    return {"run": run.name, "asked": len(judged_ids), "failed": _result_of(workspace, run)["failed"]}
 
 
 def _replay(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
@@ -417,10 +412,7 @@ KINDS: Mapping[str, Kind] = {
         made_before=_made_before,
     ),
     "help-run": Kind(
-        _help_run,
-        "Opening the index",
-        works_on=(("run", "run"),),
-        kept="The rankings that it made are kept.",
+        _help_run, "Opening the index", works_on=(("run", "run"),), kept="The rankings that it made are kept."
     ),
     "record": Kind(
         _record,

@@ -57,11 +57,7 @@ def perform(workspace: Workspace, job_id: str, watch: Progress | None = None) ->
     place = queue.place(workspace, job, processes.this_process())
     if not store.jobs.queue(job_id, person=workspace.person.name, **place):
         raise not_free(store.jobs.get(job_id))
-    _wait_for_turn(workspace, job_id, watch)
-    try:
-        return _perform(workspace, job_id, watch)
-    finally:
-        _start_waiting(workspace)
+    return _in_turn(workspace, job_id, watch)
 
 
 def perform_new(workspace: Workspace, new: NewJob, watch: Progress | None = None) -> Job:
@@ -72,23 +68,15 @@ def perform_new(workspace: Workspace, new: NewJob, watch: Progress | None = None
     place = queue.place(workspace, new, processes.this_process())
     owner: dict[str, Any] = {"person": workspace.person.name, "event": new.event}
     job = workspace.store.jobs.add(new.kind, new.title, new.corpus_id, new.arguments, **owner, **place)
-    _wait_for_turn(workspace, job.id, watch)
     try:
-        return _perform(workspace, job.id, watch)
+        return _in_turn(workspace, job.id, watch)
     except UsageError:
         workspace.store.jobs.delete(job.id)
         raise
-    finally:
-        _start_waiting(workspace)
 
 
-def _start_waiting(workspace: Workspace) -> None:
-    with suppress(RagvizError):  # whoever looks next starts them
-        queue.start_waiting(workspace)
-
-
-def _wait_for_turn(workspace: Workspace, job_id: str, watch: Progress | None) -> None:
-    """Wait until a job that this process does may start, and take it; it may be cancelled while it waits."""
+def _in_turn(workspace: Workspace, job_id: str, watch: Progress | None) -> Job:
+    """Do a job of this process once it may start; it may be cancelled while it waits. Then start those that wait."""
     store = workspace.store
     try:
         while queue.take(workspace, lambda job: job.id == job_id, status="starting") is None:
@@ -101,6 +89,11 @@ def _wait_for_turn(workspace: Workspace, job_id: str, watch: Progress | None) ->
     except KeyboardInterrupt:
         store.jobs.update(job_id, status="cancelled", error=SENTENCE, finished=time.time())
         raise
+    try:
+        return _perform(workspace, job_id, watch)
+    finally:
+        with suppress(RagvizError):  # whoever looks next starts them
+            queue.start_waiting(workspace)
 
 
 def _perform(workspace: Workspace, job_id: str, watch: Progress | None) -> Job:

@@ -136,12 +136,7 @@ class Project(Shown):
         return Index(self.workspace, self._do(index_verbs.build(self.workspace, target, name, choices))["index"])
 
     def import_questions(
-        self,
-        corpus: str,
-        name: str,
-        *files: PathLike,
-        file_format: str = set_formats.AUTO,
-        split: str = "",
+        self, corpus: str, name: str, *files: PathLike, file_format: str = set_formats.AUTO, split: str = ""
     ) -> QuestionSet:
         """Read questions with answers and evidence into a set, created if it does not exist, from files of any format.
 
@@ -306,7 +301,11 @@ class Project(Shown):
                 path.write_text(frame_or_path.to_json(orient="records", lines=True, force_ascii=False), "utf-8")
             else:
                 path = Path(frame_or_path).expanduser()
-            systems = [log.system for log in logged_file.read(_bytes_of(path), path.name, roles=roles).logs]
+            try:
+                content = path.read_bytes()
+            except OSError as error:
+                raise InputError(f"The file {path} cannot be opened: {error.strerror}.") from None
+            systems = [log.system for log in logged_file.read(content, path.name, roles=roles).logs]
             if len(systems) > 1 and not system:
                 raise UsageError(f"The file has several systems: choose one of {', '.join(systems)} by system=….")
             given, about = (path.name, str(path.absolute())), {"corpus": corpus, "questions": questions}
@@ -443,13 +442,6 @@ def open(home: PathLike | None = None, *, progress: Progress = silent) -> Projec
     opened = open_workspace(None if home is None else Path(home).expanduser())
     opened.calls_functions = True
     return Project(opened, progress)
-
-
-def _bytes_of(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise InputError(f"The file {path} cannot be opened: {error.strerror}.") from None
 
 
 @contextmanager

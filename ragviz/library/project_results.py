@@ -181,10 +181,7 @@ class QuestionSet(Shown):
 
 
 def check(
-    run: Run | str,
-    *requirements: str,
-    baseline: Run | str | None = None,
-    no_worse_than: float | None = None,
+    run: Run | str, *requirements: str, baseline: Run | str | None = None, no_worse_than: float | None = None
 ) -> None:
     """Fail a test with what `ragviz check` prints, unless a run meets its requirements ("recall@3>=0.8").
 

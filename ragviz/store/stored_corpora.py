@@ -25,12 +25,7 @@ class StoredCorpora(NamedRecords[Corpus]):
     kind, record = "corpus", Corpus
 
     def add(self, name: str) -> Corpus:
-        """Create an empty corpus.
-
-        Raises:
-            UsageError: the name is blank or taken.
-
-        """
+        """Create an empty corpus; UsageError when the name is blank or taken."""
         corpus = Corpus(new_id(), self.free_name(name), time.time())
         self._insert(asdict(corpus))
         return corpus

@@ -98,29 +98,24 @@ def verify(file: Path, progress: Progress) -> Contents:
     """
     with _open(file) as archive:
         contents = _contents(file, archive)
-        done = 0
-        for name, (size, expected) in contents.files.items():
-            digest = hashlib.sha256()
-
-            def take(piece: bytes, digest: Any = digest) -> None:
-                nonlocal done
-                digest.update(piece)
-                done += len(piece)
-                progress(done // PIECE, contents.size // PIECE, "MB", "Comparing checksums")
-
-            if _pieces(file, archive, name, size, take) != size or digest.hexdigest() != expected:
-                raise _damaged(file, f"{name} is not as it was written")
+    _read(file, contents, None, progress)
     return contents
 
 
 def extract(file: Path, contents: Contents, folder: Path, progress: Progress) -> None:
     """Write the files of a backup that was verified below `folder`, each with the checksum of its list."""
-    done = 0
+    _read(file, contents, folder, progress)
+
+
+def _read(file: Path, contents: Contents, folder: Path | None, progress: Progress) -> None:
+    """Compare the files of a backup with its list, and write them below `folder`, if there is one."""
+    done, words = 0, "Writing" if folder else "Comparing checksums"
     with _open(file) as archive:
         for name, (size, expected) in contents.files.items():
-            path = folder / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.touch(mode=0o600, exist_ok=False)
+            path = Path(os.devnull) if folder is None else folder / name
+            if folder is not None:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.touch(mode=0o600, exist_ok=False)
             digest = hashlib.sha256()
             with path.open("wb") as target:
 
@@ -129,13 +124,14 @@ def extract(file: Path, contents: Contents, folder: Path, progress: Progress) ->
                     digest.update(piece)
                     target.write(piece)
                     done += len(piece)
-                    progress(done // PIECE, contents.size // PIECE, "MB", "Writing")
+                    progress(done // PIECE, contents.size // PIECE, "MB", words)
 
-                _pieces(file, archive, name, size, take)
-                target.flush()
-                os.fsync(target.fileno())
-            if digest.hexdigest() != expected:
-                raise _damaged(file, f"{name} changed while it was read")
+                written = _pieces(file, archive, name, size, take)
+                if folder is not None:
+                    target.flush()
+                    os.fsync(target.fileno())
+            if written != size or digest.hexdigest() != expected:
+                raise _damaged(file, f"{name} is not as it was written")
 
 
 def _open(file: Path) -> zipfile.ZipFile:

@@ -55,7 +55,11 @@ def back_up(workspace: Workspace, file: Path, progress: Progress) -> Contents:
         with _matching(workspace, staged) as (snapshot, held):
             engine = snapshot.engine.dialect.name
             snapshot.write(staged / archive.DATABASES[engine], progress)
-            _link_files(home, staged)
+            for path in (*home.glob("uploads/*/*"), *home.glob("logs/*")):
+                name = path.relative_to(home).as_posix()  # other files that are there stay out
+                if archive.is_name(name) and path.is_file() and not path.is_symlink():
+                    with suppress(FileNotFoundError):  # it was read meanwhile, and deleted
+                        generations.link_file(path, staged / name)
         kept = held.kept(staged)
         contents = Contents(
             archive.FORMAT, ragviz.__version__, REVISION, engine, time.time(), sorted(kept), held.rebuilt
@@ -85,15 +89,12 @@ class _Held:
             try:
                 generations.compare_checksums(generation)
             except local.DAMAGE as error:
-                self._drop(name, f"it is damaged: {error}")
+                del self.folders[name]
+                self.rebuilt[name] = f"it is damaged: {error}"
         for folder in (staged / "indexes").glob("*"):
             if folder not in self.folders.values():
                 shutil.rmtree(folder)
         return list(self.folders)
-
-    def _drop(self, name: str, reason: str) -> None:
-        del self.folders[name]
-        self.rebuilt[name] = reason
 
 
 @contextmanager
@@ -143,13 +144,3 @@ def _belongs(info: IndexInfo, snapshot: Snapshot, held: _Held) -> bool:
     if not info.build or info.name in held.rebuilt:
         return True
     return held.contents.get(info.id) == damage.note_content(info, snapshot.cuts(info.build))
-
-
-def _link_files(home: Path, staged: Path) -> None:
-    """Link the uploads and the logs of a home that ragviz made; other files that are there stay out."""
-    for pattern in ("uploads/*/*", "logs/*"):
-        for path in home.glob(pattern):
-            name = path.relative_to(home).as_posix()
-            if archive.is_name(name) and path.is_file() and not path.is_symlink():
-                with suppress(FileNotFoundError):  # it was read meanwhile, and deleted
-                    generations.link_file(path, staged / name)

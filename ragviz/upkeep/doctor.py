@@ -33,7 +33,9 @@ def examined(workspace: Workspace) -> list[Check]:
     """
     secrets = workspace.settings.home / "secrets.toml"
     signing_in = [_checked("Sign-in", lambda _: _sign_in(secrets), workspace)] if secrets.exists() else []
-    found = [_program(), _libraries(), *signing_in, *connections.checks(workspace), _checked("Disk", _disk, workspace)]
+    system = f"Python {platform.python_version()}, {platform.system()} {platform.release()}"
+    program = Check("Program", "works", f"ragviz {ragviz.__version__}, {system}")
+    found = [program, _libraries(), *signing_in, *connections.checks(workspace), _checked("Disk", _disk, workspace)]
     if any(check.name == "Store" and check.status == "broken" for check in found):
         return found
     return [*found, *(_checked(name, look, workspace) for name, look in _OF_THE_STORE.items())]
@@ -44,11 +46,6 @@ def _checked(name: str, look: Callable[[Workspace], Check], workspace: Workspace
         return look(workspace)
     except RagvizError as error:
         return Check(name, "broken", str(error), "Do what it says, then run `ragviz doctor` again.")
-
-
-def _program() -> Check:
-    system = f"Python {platform.python_version()}, {platform.system()} {platform.release()}"
-    return Check("Program", "works", f"ragviz {ragviz.__version__}, {system}")
 
 
 def _libraries() -> Check:

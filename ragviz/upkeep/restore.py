@@ -81,7 +81,9 @@ def bring_back(workspace: Workspace, file: Path, progress: Progress, *, replace:
             _refuse_unreleased(contents, copies.columns_of_dump(engine, staged / archive.DATABASES[kind]))
             _bring_into_server(engine, home, staged, aside if replacing else None, progress)
         _move_in(home, staged, aside, replacing=replacing)
-        missing = _missing_embedders(engine)
+        with copies.snapshot(engine) as snapshot:
+            names = sorted({info.config.embedder for info in snapshot.indexes()})
+        missing = tuple(name for name in names if Path(name).is_absolute() and not Path(name).exists())
     finally:
         shutil.rmtree(staged, ignore_errors=True)
         engine.dispose()
@@ -200,12 +202,6 @@ def _move_in(home: Path, staged: Path, aside: Path, *, replacing: bool) -> None:
         file.rename(home / file.name)
     homes.note(home)
     generations.sync_folder(home)
-
-
-def _missing_embedders(engine: Engine) -> tuple[str, ...]:
-    with copies.snapshot(engine) as snapshot:
-        names = {info.config.embedder for info in snapshot.indexes()}
-    return tuple(sorted(name for name in names if Path(name).is_absolute() and not Path(name).exists()))
 
 
 def _move(path: Path, aside: Path) -> None:
