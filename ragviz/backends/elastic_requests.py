@@ -48,6 +48,13 @@ fifty; 100 found 0.962 and 0.905 in nine tenths of the time.
 """
 DEEPEST = 10_000
 """Elasticsearch's own limit of one search's hits and of `num_candidates`."""
+RANGES = {
+    "m": (2, 512),
+    "ef_construction": (2, 3200),
+    "shards": (1, 1024),
+    "num_candidates": (1, DEEPEST),
+    "replicas": (0, 100),
+}
 SPARE = 20
 """Hits requested beyond the depth, so that equal scores at the cut are ordered by chunk id."""
 
@@ -88,22 +95,15 @@ def checked_options(options: Mapping[str, Any]) -> dict[str, Any]:
     if unknown:
         raise UsageError(f"Elasticsearch has no option {', '.join(unknown)}; its options are {', '.join(OPTIONS)}.")
     merged = {**OPTIONS, **options}
-    if merged["type"] not in TYPES:
-        raise UsageError(f"Option type is {merged['type']!r}; use one of {', '.join(TYPES)}.")
-    if merged["similarity"] not in SIMILARITIES:
-        raise UsageError(f"Option similarity is {merged['similarity']!r}; use one of {', '.join(SIMILARITIES)}.")
-    for option, low, high in (("m", 2, 512), ("ef_construction", 2, 3200), ("shards", 1, 1024)):
-        check_range(option, merged[option], low, high)
-    for option, low, high in (("num_candidates", 1, DEEPEST), ("replicas", 0, 100)):
-        if merged[option] is not None:
-            check_range(option, merged[option], low, high)
+    for option, known in (("type", TYPES), ("similarity", SIMILARITIES)):
+        if merged[option] not in known:
+            raise UsageError(f"Option {option} is {merged[option]!r}; use one of {', '.join(known)}.")
+    for option, (low, high) in RANGES.items():
+        value = merged[option]
+        unset = value is None and OPTIONS[option] is None
+        if not unset and (isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high):
+            raise UsageError(f"Option {option} is {value!r}; use a whole number from {low} to {high}.")
     return merged
-
-
-def check_range(option: str, value: object, low: int, high: int) -> None:
-    """Refuse a value that is not a whole number from `low` to `high`."""
-    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        raise UsageError(f"Option {option} is {value!r}; use a whole number from {low} to {high}.")
 
 
 def check_depth(depth: int) -> None:
@@ -238,12 +238,10 @@ def searchable(text: str) -> str:
     >>> searchable("It's 三次!")
     'it s 三 次 u4e09u6b21'
     """
-    return " ".join(spelled(term) if len(term) == 2 and HAN_RUN.match(term) else term for term in terms(text))
-
-
-def spelled(term: str) -> str:
-    """Return the code points of `term`."""
-    return "".join(f"u{ord(character):x}" for character in term)
+    return " ".join(
+        "".join(f"u{ord(character):x}" for character in term) if len(term) == 2 and HAN_RUN.match(term) else term
+        for term in terms(text)
+    )
 
 
 def line(body: Body) -> bytes:

@@ -136,7 +136,9 @@ class Server:
         """Return what happened, in a sentence: address, reason, next step."""
         from elasticsearch import ApiError, UnsupportedProductError
 
-        if location := _location(error):
+        meta = getattr(error, "meta", None)
+        if meta is not None and 300 <= meta.status < 400 and (location := str(meta.headers.get("location", ""))):
+            location = shown(location.partition("?")[0])
             to = f"redirects to {location}, such as a login page, which is not followed"
             return f"The server at {self.address} {to}: set ELASTICSEARCH_URL to Elasticsearch itself."
         if (body := getattr(error, "body", None)) and isinstance(body, str) and refusals.what_is(body) == refusals.PAGE:
@@ -165,31 +167,27 @@ class Server:
 
     def refusal(self, status: int, body: object) -> str:
         """Return the same for a reply with an error in it."""
+        refuses, advice = "refuses the request", ""
         if is_full(body):
             advice = (
                 "its disk is too full. Free space on it, or raise cluster.routing.allocation.disk.watermark; GET "
                 "_cat/allocation shows its disks. The block ends by itself"
             )
-            return f"Elasticsearch at {self.address} refuses the request ({status}: {reason_of(body)}): {advice}."
-        if status == 403 and "cluster_block_exception" in str(body):
+        elif status == 403 and "cluster_block_exception" in str(body):
             advice = "remove the block in its settings (index.blocks.…), then try again"
-            return f"Elasticsearch at {self.address} refuses the request ({status}: {reason_of(body)}); {advice}."
-        if status in (401, 403):
+        elif status in (401, 403):
+            refuses = "refuses access"
             advice = self._sign_in_advice() if status == 401 else self._privilege_advice(reason_of(body))
-            return f"Elasticsearch at {self.address} refuses access ({status}: {reason_of(body)}); {advice}."
-        if status == 406 or "media_type_header_exception" in str(body):
-            return (
-                f"Elasticsearch at {self.address} does not speak the protocol of version {OLDEST[0]} "
-                f"({status}: {reason_of(body)}): use Elasticsearch {OLDEST[0]}.{OLDEST[1]} to {OLDEST[0] + 1}."
-            )
-        if "maximum normal shards open" in str(body):
-            return (
-                f"Elasticsearch at {self.address} has as many shards as it may ({reason_of(body)}): delete indexes "
-                "that are not used, build with fewer shards, or raise cluster.max_shards_per_node."
-            )
-        if status in RETRY_STATUS:
-            return f"Elasticsearch at {self.address} is too busy ({status}: {reason_of(body)}); try again later."
-        return f"Elasticsearch at {self.address} refuses the request ({status}): {reason_of(body)}."
+        elif status == 406 or "media_type_header_exception" in str(body):
+            refuses = f"does not speak the protocol of version {OLDEST[0]}"
+            advice = f"use Elasticsearch {OLDEST[0]}.{OLDEST[1]} to {OLDEST[0] + 1}"
+        elif "maximum normal shards open" in str(body):
+            refuses = "has as many shards as it may"
+            advice = "delete indexes that are not used, build with fewer shards, or raise cluster.max_shards_per_node"
+        elif status in RETRY_STATUS:
+            refuses, advice = "is too busy", "try again later"
+        told = f"Elasticsearch at {self.address} {refuses} ({status}: {reason_of(body)})"
+        return f"{told}: {advice}." if advice else f"{told}."
 
     def _sign_in_advice(self) -> str:
         settings = self.settings
@@ -251,13 +249,6 @@ def is_temporary(error: Exception) -> bool:
 def is_full(body: object) -> bool:
     """Return whether a reply's error is about a disk above one of the server's watermarks."""
     return "watermark" in str(body)
-
-
-def _location(error: Exception) -> str:
-    """Return the address that an error's reply redirects to, without its parameters; "" for none."""
-    meta = getattr(error, "meta", None)
-    location = str(meta.headers.get("location", "")) if meta is not None and 300 <= meta.status < 400 else ""
-    return shown(location.partition("?")[0])
 
 
 def kind_of(error: Exception) -> str:

@@ -21,7 +21,6 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from dataclasses import dataclass
 from functools import partial, wraps
 from itertools import chain, repeat
 from pathlib import Path
@@ -324,16 +323,8 @@ def writing(engine: Engine) -> Iterator[Connection]:
             _raise_explained(error, engine)
 
 
-@dataclass(frozen=True)
-class _Receipt:
-    """Identifies a transaction of PostgreSQL, whose number alone may be reused after a crash."""
-
-    writer: str
-    """Who wrote it: a connection, which has one receipt at a time."""
-    number: int
-    """The writer's transactions so far."""
-    transaction: int
-    """PostgreSQL's number of the transaction."""
+_Receipt = tuple[str, int, int]
+"""The connection that wrote a transaction, its transactions so far, PostgreSQL's number of it, reused after a crash."""
 
 
 _WRITE_RECEIPT = """
@@ -355,21 +346,22 @@ def _written_receipt(connection: Connection) -> _Receipt:
     connection.info["number"] += 1
     writer, number = connection.info["writer"], connection.info["number"]
     row = {"writer": writer, "number": number, "written": now}
-    return _Receipt(writer, number, connection.execute(sa.text(_WRITE_RECEIPT), row).scalar_one())
+    return writer, number, connection.execute(sa.text(_WRITE_RECEIPT), row).scalar_one()
 
 
 def _was_committed(engine: Engine, receipt: _Receipt) -> bool:
     """Return whether PostgreSQL committed the transaction of a receipt; `Undone` while it is still in progress."""
+    writer, number, transaction = receipt
     with reading(engine) as connection:
         status = sa.text("SELECT txid_status(:transaction)")
         try:
-            current = connection.execute(status, {"transaction": receipt.transaction}).scalar()
+            current = connection.execute(status, {"transaction": transaction}).scalar()
         except sa.exc.DataError:  # a number in the future: the server crashed and has not reached it again
             return False
         if current == "in progress":
             raise Undone(ServiceError(f"The database {shown(engine)} did not say whether it kept the last change."))
         committed = sa.text("SELECT number FROM receipts WHERE writer = :writer")
-        return connection.execute(committed, {"writer": receipt.writer}).scalar() == receipt.number
+        return connection.execute(committed, {"writer": writer}).scalar() == number
 
 
 def retried(work: Callable[[], T], patience: float) -> T:

@@ -1,6 +1,6 @@
 """Tables of the database, and records to their rows and JSON and back.
 
-Tables of records have a column for each field; `migrations/versions` creates them.
+Tables of records have a column for each field.
 """
 
 from __future__ import annotations
@@ -188,33 +188,29 @@ _TYPES = {
 }  # fmt: skip
 
 
-def _column(name: str, kind: Any, *, key: bool, unique: bool) -> sa.Column[Any]:
-    """Return a column for values of a type: `X | None` is NULL or X, and what the database has no type for is JSON."""
-    parts = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
-    kinds = [part for part in parts if part is not NoneType]
-    is_text = all(get_origin(each) is Literal for each in kinds)
-    of = Text() if is_text else _TYPES[kinds[0]]() if kinds[0] in _TYPES else Json(kinds[0])
-    return sa.Column(name, of, primary_key=key, unique=unique or None, nullable=NoneType in parts)
-
-
 def _table(
     name: str, keys: str, /, *indexes: str, record: Any = None, unique: str = "", without: str = "", **columns: Any
 ) -> sa.Table:
     """Return a table with these keys and, by their types, other columns and the fields of a `record`.
 
-    A key without a type is an identifier. An index is named by its columns; words are separated by blanks.
+    A key without a type is an identifier, `X | None` is NULL or X, and what the database has no type for is JSON. An
+    index is named by its columns; words are separated by blanks.
     """
-    kinds = columns | {
+    fields = columns | {
         field: kind for field, kind in (get_type_hints(record) if record else {}).items() if field != without
     }
-    ids = [sa.Column(key, sa.String(LONGEST_ID), primary_key=True) for key in keys.split() if key not in columns]
-    rest = [
-        _column(each, kind, key=each in keys.split(), unique=each == unique)
-        for each, kind in kinds.items()
-        if each in columns or each not in keys.split()
-    ]
+    made = [sa.Column(key, sa.String(LONGEST_ID), primary_key=True) for key in keys.split() if key not in columns]
+    for field, kind in fields.items():
+        if field in columns or field not in keys.split():
+            parts = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
+            kinds = [part for part in parts if part is not NoneType]
+            is_text = all(get_origin(each) is Literal for each in kinds)
+            of = Text() if is_text else _TYPES[kinds[0]]() if kinds[0] in _TYPES else Json(kinds[0])
+            key, only = field in keys.split(), field == unique or None
+            made.append(sa.Column(field, of, primary_key=key, unique=only, nullable=NoneType in parts))
     found = [sa.Index(f"ix_{name}_{words.replace(' ', '_')}", *words.split()) for words in indexes]
-    return sa.Table(name, metadata, *ids, *rest, *found)
+    short = name in ("cache", "mentions", "scores", "verdicts")  # SQLite keeps their rows by the key alone
+    return sa.Table(name, metadata, *made, *found, sqlite_with_rowid=not short)
 
 
 corpora = _table("corpora", "id", record=Corpus, unique="name")

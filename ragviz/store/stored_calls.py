@@ -50,25 +50,6 @@ class StoredCache(Repository):
         self._transactions.upsert(schema.cache, [{"kind": self._kind, "key": k, "value": v} for k, v in items.items()])
 
 
-class StoredNotes(StoredCache):
-    """A `Cache` of few entries: all are read once, those that other processes add later are not seen."""
-
-    def __init__(self, transactions: Transactions, kind: str) -> None:
-        super().__init__(transactions, kind)
-        table = schema.cache.c
-        rows = self._rows(sa.select(table.key, table.value).where(table.kind == kind))
-        self._notes: dict[str, bytes] = dict(map(tuple, rows))
-
-    def get_many(self, keys: Sequence[str]) -> dict[str, bytes]:
-        """Return the cached values; absent keys are left out."""
-        return {key: self._notes[key] for key in keys if key in self._notes}
-
-    def put_many(self, items: Mapping[str, bytes]) -> None:
-        """Store `items`; existing keys are overwritten."""
-        super().put_many(items)
-        self._notes.update(items)
-
-
 class StoredPool(Repository):
     """A `Pool` in the store."""
 

@@ -274,7 +274,7 @@ class StoredJudgements(Repository):
                 insert(connection, table, rows)
 
     def of(self, run_id: str, questions: Sequence[Question], keys: Sequence[str]) -> Iterator[EvaluatedAnswer]:
-        """Yield what `all` returns, in the order of `questions`: those of the run, not read again.
+        """Yield what `all` returns of these questions, in their order: they are not read again.
 
         They are read some hundred at a time, so that a large run takes no more memory than a small one.
         """
@@ -294,18 +294,8 @@ class StoredJudgements(Repository):
 
         `keys` are removed from them, to be shown; stored texts are as the models returned them.
         """
-        table, results = schema.judgements.c, schema.results.c
-        same = sa.and_(results.run_id == table.run_id, results.question_id == table.question_id)
-        query = sa.select(table.question_id, table.body, results.question).join(schema.results, same)
-        query = query.where(table.run_id == run_id).order_by(results.position)
-        if question_ids is not None:
-            query = query.where(table.question_id.in_(list(question_ids)))
-        return {
-            row.question_id: schema.evaluated_from_json(
-                without_keys(row.body, keys), schema.question_from_json(row.question)
-            )
-            for row in self._rows(query)
-        }
+        questions = StoredRankings(self._transactions).questions(run_id, question_ids)
+        return {evaluated.question.id: evaluated for evaluated in self.of(run_id, questions, keys)}
 
     def failed(self, run_id: str) -> dict[str, bool]:
         """Return for each evaluated question of a run whether a judge's step failed."""
@@ -444,9 +434,13 @@ class StoredRankings(Repository):
             for numbers in [np.frombuffer(row.chunks, f"<u{row.chunks[0]}", offset=1)]
         ]
 
-    def questions(self, run_id: str) -> list[Question]:
-        """Return a run's questions as they were asked, in order."""
-        return [stored.question for stored in self.decoded(run_id).values()]
+    def questions(self, run_id: str, question_ids: Sequence[str] | None = None) -> list[Question]:
+        """Return a run's questions (or some of them) as they were asked, in order."""
+        table = schema.results.c
+        query = sa.select(table.question).where(table.run_id == run_id).order_by(table.position)
+        if question_ids is not None:
+            query = query.where(table.question_id.in_(list(question_ids)))
+        return [schema.question_from_json(row.question) for row in self._rows(query)]
 
     def decoded(self, run_id: str) -> dict[str, schema.StoredQuestion]:
         """Return a run's questions by id, in order, as `StoredQuestions.decoded` takes those that it knows."""
