@@ -16,6 +16,8 @@ from ragviz.text.markup import plain
 from ragviz.ui import (
     address,
     cache,
+    compared_runs,
+    experiment_view,
     frame,
     job_panel,
     presentation,
@@ -29,7 +31,7 @@ from ragviz.ui.kit import heading, notices, table
 workspace = frame.begin()
 store = workspace.store
 corpus = frame.current_corpus()
-runs = store.runs.all()
+runs = store.runs.all(corpus.id) if corpus is not None else []
 
 ABOUT = (
     "ragviz shows at which step each question of a RAG system is lost, and which sentence of which document would have "
@@ -102,7 +104,7 @@ def steps(corpus: Corpus) -> None:
     documents = [d for d in store.documents.all(corpus.id) if d.status == "ok"]
     indexes = [i for i in store.indexes.all(corpus.id) if i.status == "ready"]
     questions = sum(question_set.asked for question_set in store.sets.all(corpus.id))
-    done = [run for run in runs if run.corpus_id == corpus.id and run.status == "done"]
+    done = [run for run in runs if run.status == "done"]
     path = [
         ("documents", "Documents", "Add documents", wording.counted(len(documents), "document"), bool(documents)),
         ("index", "Index", "Build an index", wording.counted(len(indexes), "index"), bool(indexes)),
@@ -140,7 +142,10 @@ def what_next(corpus: Corpus, done: list[Run]) -> None:
     tried = next((each for each in store.experiments.all(corpus.id) if len(each.finished) > 1), None)
     if tried is not None:
         with notices.errors_shown():
-            st.html(f'<p class="rv-verdict">{html.escape(cache.outcome(tried).sentence)}</p>')
+            outcome = cache.outcome(tried)
+            st.html(f'<p class="rv-verdict">{html.escape(outcome.sentence)}</p>')
+            if (compared := experiment_view.compared(outcome, outcome.on_test or outcome.measured)) is not None:
+                compared_runs.differences(compared)
     else:
         with notices.errors_shown():
             newest, k = done[0], done[0].config.k
@@ -163,26 +168,21 @@ def what_next(corpus: Corpus, done: list[Run]) -> None:
             address.link("documents", "Add your own documents", new=1)
 
 
-def by_hand() -> list[Run]:
-    of_experiments = {run_id for experiment in store.experiments.all() for run_id in cache.runs_of(experiment)}
-    return [run for run in runs if run.id not in of_experiments] or runs
-
-
-def recent() -> None:
-    newest = by_hand()[:8]
+def recent(corpus: Corpus) -> None:
+    of_experiments = {run_id for each in store.experiments.all(corpus.id) for run_id in cache.runs_of(each)}
+    newest = ([run for run in runs if run.id not in of_experiments] or runs)[:8]
     means = overviews.summaries(workspace, newest)
     metrics = run_table.metrics_of(means.values())
     headline = [title for title in run_table.columns_of(metrics) if title in metrics][:2]
-    names = {c.id: c.name for c in corpora}
     table.draw(
         run_table.rows(
             newest, means, queue.run_statuses(workspace, newest), [*headline, "Made (UTC)", "Status"], metrics
         ),
         "recent",
         alt="Recent runs",
-        columns=run_table.column_configs(metrics),
+        columns=run_table.column_configs(metrics) | {"Run": 150} | dict.fromkeys(headline, 125),
         among=newest,
-        goes=lambda run: address.go_to("results", corpus=names.get(run.corpus_id), run=run.name, k=run.config.k),
+        goes=lambda run: address.go_to("results", run=run.name, k=run.config.k),
         lines=2,  # a name may need two
         empty="–",
     )
@@ -222,9 +222,9 @@ with st.container(key="beside-runs"):
 if left is not None:
     with left:
         heading.section("Recent runs")
-        if runs:
+        if corpus is not None and runs:
             with notices.errors_shown():
-                recent()
+                recent(corpus)
         else:
             st.caption(
                 "No runs yet. A run retrieves chunks for every question of a set and records how its evidence ranks."

@@ -50,6 +50,8 @@ def set_tiles(question_set: QuestionSet, names: dict[str, str]) -> None:
     kinds, covered, stale, makers = figures(question_set)
     by_kind = Counter(kinds)
     note = f"{stale} with stale evidence" if stale else makers
+    if question_set.asked < question_set.total:
+        note = f"{question_set.asked:,} asked · {note}"
     if question_set.split:
         by_side = [f"{question_set.sides.get(side, 0):,} {side}" for side in SIDES]
         neither = question_set.sides.get("", 0)
@@ -62,7 +64,7 @@ def set_tiles(question_set: QuestionSet, names: dict[str, str]) -> None:
     counted = [f"{by_kind[kind]:,} {words}" for kind, words in KIND_TITLES.items() if by_kind[kind]]
     told = " · ".join(words.replace(" ", "\u00a0") for words in counted)
     with tiles.row():
-        tiles.tile("Questions", f"{question_set.asked:,}", plain(note))
+        tiles.tile("Questions", f"{question_set.total:,}", plain(note))
         tiles.tile("Accepted", f"{by_status['accepted']:,}", judged)
         tiles.tile("Documents covered", f"{len(covered & names.keys()):,}", f"of {len(names):,}")
         tiles.tile("With evidence", f"{by_kind['single'] + by_kind['multi']:,}", told)

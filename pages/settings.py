@@ -46,19 +46,24 @@ def part(title: str, address: str, key: str, verb: str = "Test") -> None:
     with st.container(border=True, height="stretch"):
         heading.section(title)
         st.caption(plain(address))
+        tested: dict[tuple[object, ...], str] = st.session_state.setdefault("tested", {})
+        of = key, address, st.session_state["endpoint-turn"]  # a result holds until what it is of is changed
         if key and st.button(verb, key=f"test-{key}", disabled=acting.off()):
+            tested.pop(of, None)
             with notices.errors_shown(), st.spinner("Testing"):
                 started = time.perf_counter()
                 words = settings_verbs.test(workspace, key)
                 seconds = time.perf_counter() - started
                 took = "" if key == "model" else f" · {seconds:.2f} s"  # a model's sentence has its own
-                st.markdown(f":blue[●] {plain(words)}{took}")
+                tested[of] = f":blue[●] {plain(words)}{took}"
+        if of in tested:
+            st.markdown(tested[of])
 
 
 def endpoint() -> None:
     alone = sign_ins.access() is None
     handed = "and handed to its jobs" if alone else "for you alone, and handed to the jobs that you start"
-    turn = st.session_state.setdefault("endpoint-turn", 0)  # part of the fields' keys: a new one empties them
+    turn = st.session_state["endpoint-turn"]  # part of the fields' keys: a new one empties them
     with st.form(f"endpoint-{turn}"):
         heading.section("Model endpoint")
         url = st.text_input(
@@ -156,6 +161,7 @@ def priced(rows: pd.DataFrame) -> dict[str, tuple[float, float]]:
     return read
 
 
+st.session_state.setdefault("endpoint-turn", 0)
 heading.header("Settings", "What ragviz is connected to, and the source of each value.")
 with st.grid(2, min_column_width=260):
     part("Store", workspace.store.address, "store")

@@ -144,7 +144,7 @@ def test_recall_of_each_runs_own_k():
     assert [estimate.mean for estimate in row.estimates] == [0, 0.5, 1]
     assert [delta.verdict for delta in row.deltas] == ["better", "better"]
     assert [each.mean for each in comparison.rows["recall@1"].estimates] == [0, 0, 0]
-    note = "Recall@own k: measured at each run's own k (k 1 1, k 3 3, k 10 10); every other metric at k = 1."
+    note = "Recall@own k: measured at each run's own k (k 1: 1, k 3: 3, k 10: 10); every other metric at k = 1."
     assert comparison.notes[0] == note
     by_name = compare([side(f"k {k}", ranks, k=k) for k in (1, 3, 10)], k=1, primary="recall")
     assert by_name.rule == Rule("recall@own", declared=True), "as a sweep reads it"

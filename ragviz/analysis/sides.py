@@ -192,7 +192,7 @@ def notes(
         each = ", ".join(f"{side.name} has {count}" for side, count in zip(sides, counts, strict=True))
         yield f"Compared on the {common} questions that all runs have with evidence; {each}."
     if any(side.config["k"] != k for side in sides):
-        each = ", ".join(f"{side.name} {side.config['k']}" for side in sides)
+        each = ", ".join(f"{side.name}: {side.config['k']}" for side in sides)
         if own:
             names = " and ".join(map(title_of, sorted(own)))
             yield f"{names}: measured at each run's own k ({each}); every other metric at k = {k}."

@@ -33,6 +33,11 @@ def listed(runs: Sequence[Run], k: int) -> list[str]:
     return list(compared_questions.listed(shown).ids)
 
 
+def k_of(run: Run, k: int) -> int:
+    """Return the k at which a run is shown: its own where questions are listed by a metric at each run's own k."""
+    return registry.k_read(st.query_params.get("metric", ""), run.config.k, k)
+
+
 def body(runs: Sequence[Run], question_id: str, k: int) -> None:
     """Draw reference and evidence, then a column for each of two runs: cause, answer; their rankings; all scores."""
     question = cache.questions(runs[0])[question_id]
@@ -54,7 +59,7 @@ def body(runs: Sequence[Run], question_id: str, k: int) -> None:
         st.html(legend(entries))
     for column, run, mark in zip(st.columns(2, gap="medium"), pair, marks, strict=True):
         with column, notices.errors_shown():
-            _side(run, question_id, k, mark)
+            _side(run, question_id, k_of(run, k), mark)
     with st.container(key="case-texts"):
         left, right = st.columns(2, gap="medium")
         with left, notices.errors_shown():
@@ -72,7 +77,7 @@ def body(runs: Sequence[Run], question_id: str, k: int) -> None:
         with column, notices.errors_shown():
             st.markdown(f"**{plain(run.name)}**")
             retrieved = cache.retrieved_for(run, question_id)
-            case.ranking(run, question, retrieved, cache.evaluated_to(run, question_id), k, None)
+            case.ranking(run, question, retrieved, cache.evaluated_to(run, question_id), k_of(run, k), None)
 
 
 def _side(run: Run, question_id: str, k: int, marks: Sequence[Range]) -> None:
@@ -112,13 +117,15 @@ def score_table(runs: Sequence[Run], question_id: str, k: int) -> None:
 
 
 def scores_of(run: Run, question_id: str, k: int) -> dict[str, float | None]:
-    """Return the scores of a question in a run by title, ranking metrics at `k` first; None: not scored."""
-    summary = cache.summary(run, k)
+    """Return the scores of a question in a run by title, ranking metrics at `k_of` first; None: not scored."""
+    own = st.query_params.get("metric", "").endswith(f"@{registry.OWN}")
+    summary = cache.summary(run, k_of(run, k))
     values: dict[str, float | None] = {}
     if question_id in summary.question_ids:
         row = summary.question_ids.index(question_id)
         for name in ("recall", "precision", "mrr"):
-            values[registry.title_of(registry.label(name, k))] = float(summary.scores[registry.label(name, k)][row])
+            title = registry.title_of(registry.label(name, registry.OWN if own else k))
+            values[title] = float(summary.scores[registry.label(name, summary.k)][row])
     return values | {
         ANSWER_METRICS[name].title: score.value for name, score in cache.scores_of(run, question_id).items()
     }

@@ -305,7 +305,7 @@ def _list(shown: Compared) -> None:
         question_table.forget_selections()
         address.put(**dict.fromkeys(names), side=None)
 
-    rows, short = case_rows(shown, found), short_names(shown.names, 12)
+    rows, short = case_rows(shown, found), short_names(shown.names, 10)
     filters.chips(found.chips, f"{wording.counted(len(found.ids), 'question')} with", remove, "pair-chip")
     if not len(rows):
         st.caption("No question is in both of these: remove a filter.")
@@ -314,11 +314,11 @@ def _list(shown: Compared) -> None:
     def opened(question_id: str) -> None:
         st.session_state[OPEN] = question_id, found.side
 
-    values = {name: table.number(70, "%.2f", label=short[name]) for name in short}
-    ranks = {f"Rank {name}": table.text(80, label=f"Rank {short[name]}") for name in short}
+    values = {name: table.number(88, "%.2f", label=short[name]) for name in short}
+    ranks = {f"Rank {name}": table.text(112, label=f"Rank {short[name]}") for name in short}
     table.draw(
         rows, "cases", alt=f"Questions, {found.side}", above=above, file="questions-compared",
-        columns={"Question": 200, **values, **ranks},
+        columns={"Question": 150, **values, **ranks},
         among=found.ids, turn=f"{found.side}-{_turn()}-{'-'.join(found.chips)}", opened=opened, most=12, empty="–",
     )  # fmt: skip
 

@@ -323,8 +323,8 @@ def metrics_table(shown: Compared, measured: Mapping[str, MetricRow], name: str)
         more = {"Verdict": delta.verdict, "n": delta.difference.n}
         cells.append({"Metric": title_of(metric), **own, **_delta_cells(delta), **more})
     rows = pd.DataFrame(cells)
-    columns = {name: table.number(68, "%.3f", label=short) for name, short in short_names(shown.names, 10).items()}
-    columns |= {"Metric": 120, "Difference [95 % CI]": 134, "Verdict": 74, "Won · tied · lost": 92, "n": 33}
+    columns = {name: table.number(74, "%.3f", label=short) for name, short in short_names(shown.names, 13).items()}
+    columns |= {"Metric": 112, "Difference [95 % CI]": 134, "Verdict": 74, "Won · tied · lost": 92, "n": 33}
     columns["p (adjusted)"] = table.text(54, label="p (adj.)")
     table.draw(
         rows, f"{name}-metrics", alt="Metrics of the compared runs", above=wording.counted(len(rows), "metric"),

@@ -13,7 +13,7 @@ from ragviz.core.errors import RagvizError
 from ragviz.core.experiment import Experiment
 from ragviz.experiments import confirming, declaring
 from ragviz.experiments.conclusion import Conclusion
-from ragviz.experiments.findings import Outcome, Row
+from ragviz.experiments.findings import Measured, Outcome, Row
 from ragviz.metrics.registry import title_of
 from ragviz.service import experiment_verbs
 from ragviz.text.markup import plain
@@ -106,20 +106,23 @@ def _refusal(experiment: Experiment) -> str:
     return ""
 
 
-def _pictures(shown: Outcome) -> None:
-    comparison, experiment = shown.comparison, shown.experiment
-    if comparison is None:
-        return
-    state = cache.state(experiment.id, *cache.runs_of(experiment))
-    compared = Compared((), comparison, comparison.rule.primary, comparison.runs[1], state)
-    if len(comparison.runs) > MOST_COMPARED:
-        with notices.errors_shown():
-            compared_runs.differences(compared)
-        return
+def compared(shown: Outcome, measured: Measured) -> Compared | None:
+    """Return what an experiment `measured`, of its cells or on test, to be drawn; None for fewer than two runs."""
+    if (comparison := measured.comparison) is None:
+        return None
+    state = cache.state(shown.experiment.id, *cache.runs_of(shown.experiment))
+    return Compared((), comparison, comparison.rule.primary, comparison.runs[1], state)
 
+
+def _pictures(shown: Outcome) -> None:
+    if (cells := compared(shown, shown.measured)) is None:
+        return
     if shown.test is not None:
         st.caption("Pictures and table are those of the validation questions, where the choice was made.")
-    notices.beside("cells", partial(compared_runs.leaderboard, compared), partial(compared_runs.differences, compared))
+    if len(cells.comparison.runs) > MOST_COMPARED:
+        compared_runs.differences(cells)
+        return
+    notices.beside("cells", partial(compared_runs.leaderboard, cells), partial(compared_runs.differences, cells))
 
 
 def _cells(shown: Outcome) -> None:

@@ -197,5 +197,5 @@ def outcome(corpus: Corpus, set_name: str | None) -> None:
                 address.link("questions", "Review the questions", set=result["questions"], tab="Review")
             address.link("health", "Planned and made", set=result["questions"], tab="Planned and made")
         if notes:
-            with st.expander(f":orange[▲] {plain(notes[0].partition(';')[0].rstrip('.'))}"):
+            with st.expander(f":orange[▲] {plain(notes[0].partition(';')[0].rstrip('.'))}."):
                 st.markdown("\n".join(f"- {plain(note)}" for note in notes))

@@ -107,7 +107,7 @@ def column_configs(metrics: Mapping[str, str]) -> dict[str, Any]:
     }
     return of_metrics | {
         "Run": table.text(210, pinned=True),
-        NOT_FOUND: table.number(125, help="Questions whose evidence is not, or not all, in the run's depth."),
+        NOT_FOUND: table.number(135, help="Questions whose evidence is not, or not all, in the run's depth."),
         "Cost": table.number(80, "$%.4f", help="What the run paid for model calls; – where no price is known."),
         "k": 45,
         "Made (UTC)": st.column_config.DatetimeColumn(width=130, format="YYYY-MM-DD HH:mm"),
@@ -151,10 +151,13 @@ def delete(runs: Sequence[Run]) -> None:
     """Delete runs after a confirmation that says what goes with them."""
     names, questions = ", ".join(run.name for run in runs), sum(run.provenance["n"] for run in runs)
     which, them = ("the run", "it") if len(runs) == 1 else (wording.counted(len(runs), "run"), "them")
+    ids, experiments = {run.id for run in runs}, cache.workspace().store.experiments.all(runs[0].corpus_id)
+    reopened = ", ".join(f"“{each.name}”" for each in experiments if not ids.isdisjoint(cache.runs_of(each)))
     sentence = (
         f"This deletes {which} {names}. Rankings, answers and judgements of {wording.counted(questions, 'question')} "
         f"go with {them}; indexes and question sets stay."
     )
+    sentence += f" It reopens the experiment {reopened}, which lacks {them} then." if reopened else ""
 
     def deleted() -> None:
         for run in runs:
