@@ -56,12 +56,11 @@ class Reading:
 
 def reading(rankings: Rankings, sizes: Mapping[str, int] | None) -> Reading:
     """Return rankings as they are read off; `sizes` are the tokens of chunks by id, None where they are not known."""
-    scores = np.full(rankings.chunks.shape, -np.inf)
-    scores[rankings.chunks >= 0] = [
-        score for result in rankings.results for score in result.ranking.scores[: rankings.depth]
-    ]
+    held = rankings.held
+    scores = np.full(held.shape, -np.inf)
+    scores[held] = [score for result in rankings.results for score in result.ranking.scores[: rankings.depth]]
     tokens = None if sizes is None else rank_metrics.tokens(rankings, sizes)
-    return Reading(rank_metrics.measure(rankings), scores, (rankings.chunks >= 0).sum(axis=1), tokens)
+    return Reading(rank_metrics.measure(rankings), scores, held.sum(axis=1), tokens)
 
 
 def kept(read: Reading, choices: Choices) -> Ints:

@@ -1,16 +1,12 @@
 """Ranking metrics, for every k from one retrieval. All arrays have a row per answerable question, a column per k.
 
-`read` numbers the chunks of rankings once, `measure` looks up the gold ones in a `RankTable`; every metric is a
-function of that table.
+`measure` looks up the gold chunks of rankings in a `RankTable`; every metric is a function of that table.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, count, repeat
-from operator import itemgetter
 from typing import Generic, Literal, TypeVar
 
 import numpy as np
@@ -58,36 +54,28 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rankings:
-    """The rankings of the questions with evidence to `depth`, in the order of `results`.
+    """The rankings of the questions with evidence to `depth`, in the order of `results`; some may be shorter.
 
-    `chunks` (n, depth) are numbers of chunk ids by rank, -1 past the end of a ranking; `number` maps the ids to them,
-    from 0, in ascending order. `keys` (n · depth,) hold row, chunk and rank of the same as one number each, ascending.
     `unranked` are the ids of the questions without evidence, which have no row.
     """
 
     results: tuple[Retrieved, ...]
     unranked: tuple[str, ...]
     depth: int
-    number: dict[str, int]
-    chunks: Ints
-    keys: Ints
 
-    def ranks_of(self, row: Ints, chunk: Ints) -> Ints:
-        """0-based rank of each chunk (its number, or -1) in the ranking of its row, (m,); `depth` where it is not."""
-        key = (row * (len(self.number) + 1) + chunk + 1) << self.depth.bit_length()
-        place = np.searchsorted(self.keys, key)
-        rank = np.append(self.keys, key.max(initial=0) + self.depth)[place] - key
-        return np.where(chunk >= 0, np.minimum(rank, self.depth), self.depth)
+    @property
+    def held(self) -> Bools:
+        """Which ranks each ranking has, (n, depth)."""
+        lengths = np.array([len(result.ranking.ids) for result in self.results], dtype=np.int64)
+        return np.asarray(np.arange(self.depth) < lengths[:, np.newaxis])
 
 
 def read(results: Sequence[Retrieved], depth: int) -> Rankings:
-    """Number the chunks of the rankings of `results`, of which ranks past `depth` are left out.
-
-    A ranking may be shorter than `depth`.
+    """Return the rankings of `results`, of which ranks past `depth` are left out.
 
     Raises:
         UsageError: `depth` is below 1.
-        InputError: a question comes twice, or a ranking holds a chunk twice.
+        InputError: a question comes twice.
 
     """
     if depth < 1:
@@ -96,31 +84,8 @@ def read(results: Sequence[Retrieved], depth: int) -> Rankings:
     if len(set(ids)) < len(ids):
         twice = next(question_id for question_id in ids if ids.count(question_id) > 1)
         raise InputError(f"Question '{twice}' was retrieved twice; keep one of its rankings.")
-    rows = [result for result in results if result.gold]
-    names: list[str] = []
-    ends = [0]
-    for result in rows:
-        names += result.ranking.ids[:depth]
-        ends.append(len(names))
-    number: defaultdict[str, int] = defaultdict(count().__next__)
-    # One call looks all of them up: a Python call for each takes as long as everything else here.
-    looked_up = itemgetter(*names)(number) if len(names) > 1 else [number[name] for name in names]
-    numbers = np.fromiter(looked_up, dtype=np.int64, count=len(names))
-    if len(names) == len(rows) * depth:  # no ranking is shorter
-        chunks = numbers.reshape(len(rows), depth)
-    else:
-        chunks = np.full((len(rows), depth), -1, dtype=np.int64)
-        chunks[np.arange(depth) < np.diff(ends)[:, np.newaxis]] = numbers
-    bits = depth.bit_length()
-    keys = np.sort((chunks + 1) << bits | np.arange(depth), axis=1)
-    ordered = keys >> bits
-    row, place = np.nonzero((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] > 0))
-    if len(row):
-        name = list(number)[ordered[row[0], place[0]] - 1]
-        raise InputError(f"The ranking of question '{rows[row[0]].question_id}' holds chunk '{name}' twice.")
-    keys += np.arange(len(rows))[:, np.newaxis] * ((len(number) + 1) << bits)
     unranked = tuple(result.question_id for result in results if not result.gold)
-    return Rankings(tuple(rows), unranked, depth, dict(number), chunks, keys.ravel())
+    return Rankings(tuple(result for result in results if result.gold), unranked, depth)
 
 
 def tokens(rankings: Rankings, sizes: Mapping[str, int]) -> Ints | None:
@@ -128,10 +93,13 @@ def tokens(rankings: Rankings, sizes: Mapping[str, int]) -> Ints | None:
 
     None when the size of a chunk is not known: its index was cut anew, or deleted.
     """
-    if not all(map(sizes.__contains__, rankings.number)):
+    held = rankings.held
+    found = np.zeros(held.shape, dtype=np.int64)
+    try:
+        found[held] = [sizes[i] for result in rankings.results for i in result.ranking.ids[: rankings.depth]]
+    except KeyError:
         return None
-    of_number = np.array([*map(sizes.__getitem__, rankings.number), 0], dtype=np.int64)  # the last is -1's
-    return of_number[rankings.chunks].cumsum(axis=1)
+    return found.cumsum(axis=1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -156,65 +124,41 @@ class RankTable:
 
 
 def measure(rankings: Rankings) -> RankTable:
-    """Look up the gold chunks of every question in its ranking; no rankings give a table of no rows."""
+    """Look up the gold chunks of every question in its ranking; no rankings give a table of no rows.
+
+    Raises:
+        InputError: a ranking holds a chunk twice.
+
+    """
     rows, n, depth = rankings.results, len(rankings.results), rankings.depth
-    gold_of = [result.gold for result in rows]
-    members = [*chain.from_iterable(gold_of)]
-    names = [*chain.from_iterable(members)]
-    groups = np.fromiter(map(len, gold_of), dtype=np.int64, count=n)
-    sizes = np.fromiter(map(len, members), dtype=np.int64, count=len(members))
-    row = np.repeat(np.arange(n), groups)  # of each group
-    group = np.repeat(np.arange(len(sizes)), sizes)  # of each gold chunk of a group
-    number = np.fromiter(map(rankings.number.get, names, repeat(-1)), dtype=np.int64, count=len(names))
-    rank = rankings.ranks_of(row[group], number)
-    first = np.full(len(sizes), depth)
-    np.minimum.at(first, group, rank)
-    gain = np.zeros((n, depth + 1))
-    graded = any(result.grades for result in rows)
-    grades = [result.grades.get(name, 1.0) for result in rows for of_group in result.gold for name in of_group]
-    gain[row[group], rank] = grades if graded else 1.0
-    gain = gain[:, :depth]
+    new, gain, ideal = np.zeros((n, depth), dtype=np.int64), np.zeros((n, depth)), np.zeros((n, depth))
+    for row, result in enumerate(rows):
+        ids = result.ranking.ids[:depth]
+        rank_of = dict(zip(ids, range(depth), strict=False))
+        if len(rank_of) < len(ids):
+            twice = next(i for i in ids if ids.count(i) > 1)
+            raise InputError(f"The ranking of question '{result.question_id}' holds chunk '{twice}' twice.")
+        for group in result.gold:
+            found = [i for i in group if i in rank_of]
+            for i in found:
+                gain[row, rank_of[i]] = result.grades.get(i, 1.0)
+            if found:
+                new[row, min(rank_of[i] for i in found)] += 1
+        own = {i for group in result.gold for i in group}
+        # Of a question without gold chunks, its gain of 0 is divided by one grade of 1.
+        ideal[row, : max(len(own), 1)] = sorted((result.grades.get(i, 1.0) for i in own), reverse=True)[:depth] or 1.0
     relevant = gain > 0
-    gold = _gold_chunks(row[group], number, names, n)
-    new = np.bincount(row * (depth + 1) + first, minlength=n * (depth + 1)).reshape(n, depth + 1)[:, :depth]
     return RankTable(
         question_ids=tuple(result.question_id for result in rows),
         depth=depth,
         relevant=relevant,
         gold_found=relevant.cumsum(axis=1),
         groups_found=new.cumsum(axis=1),
-        gold=gold,
-        groups=groups,
+        gold=np.array([len({i for group in result.gold for i in group}) for result in rows], dtype=np.int64),
+        groups=np.array([len(result.gold) for result in rows], dtype=np.int64),
         gain=gain,
-        ideal=_ideal(rows if graded else (), gold, depth),
+        ideal=ideal,
     )
-
-
-def _gold_chunks(row: Ints, chunk: Ints, names: Sequence[str], n: int) -> Ints:
-    """Count the gold chunks of each of `n` rows, (n,); one that several groups of a row share counts once.
-
-    `chunk` are the numbers of the chunks of these names, -1 of those that no ranking holds.
-    """
-    others: defaultdict[str, int] = defaultdict(count(int(chunk.max(initial=-1)) + 1).__next__)
-    chunk = chunk.copy()
-    for place in np.flatnonzero(chunk < 0).tolist():
-        chunk[place] = others[names[place]]
-    chunks = int(chunk.max(initial=0)) + 1
-    keys = np.sort(row * chunks + chunk)
-    return np.bincount(keys[np.diff(keys, prepend=-1) > 0] // chunks, minlength=n)
-
-
-def _ideal(rows: Sequence[Retrieved], gold: Ints, depth: int) -> Floats:
-    """Grades of the gold chunks of every question, (n, depth), the highest first, those past `depth` left out.
-
-    A question without gold chunks has one grade of 1 here: its gain of 0 is divided by it.
-    """
-    ideal = np.asarray(np.arange(depth) < np.maximum(gold, 1)[:, np.newaxis], dtype=np.float64)
-    for row, result in enumerate(rows):
-        if result.grades and any(result.gold):
-            grades = sorted((result.grades.get(name, 1.0) for name in set().union(*result.gold)), reverse=True)
-            ideal[row, : len(grades)] = grades[:depth]
-    return ideal
 
 
 def recall(table: RankTable) -> Floats:

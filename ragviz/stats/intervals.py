@@ -237,16 +237,9 @@ def _wilson(share: Floats, n: int, clusters: Clusters, known: Moments) -> Floats
 
 
 def percentiles(means: NDArray[np.float32], tail: Floats) -> tuple[Floats, Floats]:
-    """Return the percentiles `tail` and 1 − `tail`, (m,), of every row of `means`, (m, samples), interpolated.
-
-    Only the tails are sorted, in place.
-    """
-    last = means.shape[1] - 1
-    place = np.clip(tail, 0.0, 0.5) * last
-    width = min(int(place.max()) + 2, last + 1)
-    means.partition(sorted({width - 1, last + 1 - width}), axis=1)
-    lowest, highest = np.sort(means[:, :width], axis=1), -np.sort(-means[:, last + 1 - width :], axis=1)
-    return _at(lowest, place), _at(highest, place)
+    """Return the percentiles `tail` and 1 − `tail`, (m,), of every row of `means`, (m, samples), interpolated."""
+    ordered, place = np.sort(means, axis=1), np.clip(tail, 0.0, 0.5) * (means.shape[1] - 1)
+    return _at(ordered, place), _at(ordered[:, ::-1], place)
 
 
 def _at(ordered: NDArray[np.float32], place: Floats) -> Floats:
