@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from ragviz.core.configuration import IndexConfig, RunConfig
 from ragviz.core.document import DocumentInfo
-from ragviz.documents import corpora, kinds, parsing, text_files
+from ragviz.documents import corpora, encoding, html, kinds, parsing
 from ragviz.index import indexing
 from ragviz.runs import choices, running
 from ragviz.workspace import Workspace
@@ -112,8 +112,8 @@ def test_an_error_of_a_reader_is_that_file_s_error(workspace, corpus, tmp_path, 
 
 def test_text_and_pages_are_read_in_a_child_process(workspace, corpus, monkeypatch):
     """A failure of a reader costs its process only; a short text alone cannot take time or memory."""
-    monkeypatch.setattr(text_files, "plain", None)
-    monkeypatch.setattr(text_files, "web_page", None)
+    monkeypatch.setattr(encoding, "plain", None)
+    monkeypatch.setattr(html, "web_page", None)
     for name, data in (("a.txt", b"Text." * 2**14), ("a.html", b"<p>Text.")):
         assert corpora.add_file(workspace, corpus, name, data).status == "added"
 

@@ -8,6 +8,7 @@ import unicodedata
 from collections import Counter
 
 from ragviz.core.errors import UnreadableFile
+from ragviz.documents.kinds import damaged, promised_kind
 from ragviz.text.untrusted import without_surrogates
 
 SAMPLE = 2**16
@@ -45,6 +46,23 @@ _LATIN = {
     "cp1250": frozenset("ąćęłńóśźżáčďéěíňřšťúůýžőűăâîşţäöüßĄĆŁŃŚŹŻČĎĚŇŘŠŤŮŽÁÉÍÓÚÄÖÜ"),
 }
 """Letters of texts in these encodings, which have the same bytes."""
+
+
+def plain(name: str, data: bytes) -> tuple[str, list[str]]:
+    """Return the text of a text file, unchanged, and warnings.
+
+    Raises:
+        UnreadableFile: the bytes are no text in any known encoding.
+
+    """
+    try:
+        text, warnings = decode(data)
+    except UnreadableFile:
+        if promised := promised_kind(name):
+            raise damaged(promised.title, "its first bytes are not those of one") from None
+        raise
+    text, lost = clean(text)
+    return text, [*warnings, *lost]
 
 
 def decode(data: bytes, declared: str = "") -> tuple[str, list[str]]:

@@ -11,6 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import unescape
 
+from ragviz.documents import encoding
+
 _SKIPPED = frozenset(
     {"script", "style", "title", "nav", "template", "noscript", "svg", "math", "iframe", "object", "select", "textarea"}
     | {"button", "audio", "video", "canvas"}
@@ -74,6 +76,22 @@ def read(page: str, *, marks_titles: bool = True) -> tuple[str, list[str]]:
     return reader.result(), reader.warnings()
 
 
+_CHARSET = re.compile(rb"""(?:charset|encoding)\s*=\s*["']?\s*([A-Za-z0-9_.:-]{2,40})""")
+
+
+def web_page(data: bytes) -> tuple[str, list[str]]:
+    """Return the text of a web page as Markdown, and warnings: about its encoding, and those of `read`.
+
+    Raises:
+        UnreadableFile: the bytes are no text in any known encoding.
+
+    """
+    declared = _CHARSET.search(data[:4096])
+    page, warnings = encoding.decode(data, declared[1].decode("ascii") if declared else "")
+    text, more = read(page)
+    return encoding.clean(text)[0], [*warnings, *more]
+
+
 _ZEROS = re.compile(r"&#([xX]?)0+(?=[0-9a-fA-F])")
 _NO_CHARACTER = re.compile(r"&#(?:[0-9]{8,}|[xX][0-9a-fA-F]{7,});?")
 
@@ -121,15 +139,6 @@ def table(rows: Sequence[Sequence[str]]) -> str:
         return ""
     lines = [f"| {' | '.join(row)} |" for row in flat]
     return "\n".join([lines[0], "|" + " --- |" * len(flat[0]), *lines[1:]])
-
-
-_CHARSET = re.compile(rb"""(?:charset|encoding)\s*=\s*["']?\s*([A-Za-z0-9_.:-]{2,40})""")
-
-
-def charset(page: bytes) -> str:
-    """Return the encoding that a page declares, "" when it declares none."""
-    match = _CHARSET.search(page[:4096])
-    return match[1].decode("ascii") if match else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from ragviz.core.document import Document, Page
 from ragviz.core.errors import UnreadableFile
 from ragviz.documents import scans
 from ragviz.documents.child import read_in_child, start_ahead
-from ragviz.documents.encoding import strangeness
+from ragviz.documents.encoding import plain, strangeness
 from ragviz.documents.kinds import (
     SLOW_TO_LOAD,
     TEXT_TYPES,
@@ -28,8 +28,7 @@ from ragviz.documents.kinds import (
     media_type_of,
     misnamed,
 )
-from ragviz.documents.text_files import listed, plain
-from ragviz.text.counts import counted
+from ragviz.text.counts import counted, listed
 
 MAX_BYTES = 200 * 2**20
 

@@ -18,12 +18,11 @@ from urllib.parse import unquote
 from xml.etree import ElementTree as ET
 
 from ragviz.core.errors import PasswordNeeded
-from ragviz.documents import html, text_files, workbooks
-from ragviz.documents.encoding import clean, decode
+from ragviz.documents import encoding, html, workbooks
+from ragviz.documents.encoding import clean
 from ragviz.documents.kinds import KINDS, damaged, kind_of
 from ragviz.documents.office_xml import attributes, local, relations, xml
-from ragviz.documents.text_files import listed
-from ragviz.text.counts import counted
+from ragviz.text.counts import counted, listed
 
 TEXT = "text"
 """What stands in place of a kind for a file that is read as plain text."""
@@ -50,7 +49,7 @@ def read(key: str, name: str, data: bytes, password: str | None) -> tuple[str, P
         kind = kind_of("", data)
         key = kind.key if kind else key
     if key in (TEXT, "html"):
-        return key, *(text_files.plain(name, data) if key == TEXT else text_files.web_page(data))
+        return key, *(encoding.plain(name, data) if key == TEXT else html.web_page(data))
     parts, warnings = _READERS[key](key, data, password)
     if isinstance(parts, str):
         return key, clean(parts)[0].strip("\n"), warnings
@@ -270,7 +269,7 @@ def _epub(key: str, data: bytes, password: str | None) -> tuple[str, list[str]]:
         chapters = [places[n.get("idref")] for n in nodes if local(n) == "itemref"]
         folder = posixpath.dirname(package)
         pages = [archive.read(posixpath.normpath(posixpath.join(folder, unquote(chapter)))) for chapter in chapters]
-    texts = (html.read(decode(page, html.charset(page))[0])[0] for page in pages if page)
+    texts = (html.web_page(page)[0] for page in pages if page)
     return "\n\n".join(filter(None, texts)), []
 
 

@@ -9,8 +9,7 @@ from functools import cache
 
 from ragviz.core.errors import UnreadableFile
 from ragviz.documents.child import scan_in_child
-from ragviz.documents.text_files import listed
-from ragviz.text.counts import counted
+from ragviz.text.counts import counted, listed
 
 MOST = 300
 """Pages of a file that are read as pictures, at most: a page takes seconds."""

@@ -104,16 +104,18 @@ class Claims:
 
     def open(self, keys: Sequence[str]) -> list[int]:
         """Return the claims that no known passage supports alone, and of which the whole set does not tell either."""
-        supported = {n for row in self.rows.values() for n, each in enumerate(row) if each.verdict == "supported"}
-        left, chunks = [n for n in range(len(self.texts)) if n not in supported], frozenset(keys)
-        return [n for n in left if len(chunks) > 1 and self._needed(n, chunks, alone=False) is None]
+        chunks = frozenset(keys)
+        return [n for n in self._left() if len(chunks) > 1 and self._needed(n, chunks, alone=False) is None]
 
     def behind(self, keys: Sequence[str]) -> set[str]:
         """Return the keys of the calls behind all that is known of these passages."""
-        supported = {n for row in self.rows.values() for n, each in enumerate(row) if each.verdict == "supported"}
-        left, chunks = [n for n in range(len(self.texts)) if n not in supported], frozenset(keys)
+        left, chunks = self._left(), frozenset(keys)
         sets = [e for e in self.sets if any(e.needed(n, chunks, alone=False) is not None for n in left)]
         return {call for calls in (*self.calls.values(), *(each.calls for each in sets)) for call in calls}
+
+    def _left(self) -> list[int]:
+        supported = {n for row in self.rows.values() for n, each in enumerate(row) if each.verdict == "supported"}
+        return [n for n in range(len(self.texts)) if n not in supported]
 
     def _needed(self, claim: int, chunks: frozenset[str], *, alone: bool) -> Mapping[str, int | None] | None:
         """Return what the set of all passages tells of a claim, as `Together.needed`; sooner a claim that follows."""

@@ -141,10 +141,7 @@ def ask_judge(
     if attempt:
         request = request.once_more(state.item.seed + attempt, why)
     completion = ask(plan.judge, replace(request, edition=plan.edition))
-    counts = (completion.prompt_tokens, completion.completion_tokens, completion.seconds)
-    paid = (completion.cost, completion.cached)
-    name, version = step
-    state.calls.append(Call(name, completion.model, version, *counts, *paid, completion.text, completion.estimated))
+    state.calls.append(completion.call(*step))
     return completion.parsed
 
 

@@ -229,32 +229,6 @@ def work(items: Sequence[Item], plan: Plan, keep: Keep, progress: Progress = sil
         plan.spending.settle()
 
 
-class _Count:
-    """How far the work is, in one unit: steps where a judge needs several for each question, else finished questions.
-
-    The last step of a question is that its answer is scored and stored.
-    """
-
-    def __init__(self, plan: Plan, count: int, progress: Progress, asker: Asker) -> None:
-        self._each = len(plan.steps) + 1 if len(plan.steps) > 1 else 1
-        self._before, self._total = plan.finished * self._each, (plan.finished + count) * self._each
-        self._progress, self._asker, self._stored = progress, asker, 0
-
-    def report(self, stage: str) -> None:
-        """Report what is done now; trouble of an endpoint is more important."""
-        done = self._before + self._stored + (self._asker.steps if self._each > 1 else 0)
-        unit = "steps" if self._each > 1 else "questions"
-        self._progress(done, self._total, unit, self._asker.trouble or stage)
-
-    def stored(self, questions: int) -> None:
-        """Count questions that are finished."""
-        self._stored += questions
-
-    def end(self, stage: str) -> None:
-        """Report that all is done: steps that failed are not done again."""
-        self._progress(self._total, self._total, "steps" if self._each > 1 else "questions", stage)
-
-
 def _load(items: Sequence[Item], plan: Plan) -> None:
     """Load clients, languages and models before the first thread starts: concurrent imports can fail.
 
@@ -273,26 +247,34 @@ def _load(items: Sequence[Item], plan: Plan) -> None:
 def _work(items: Sequence[Item], plan: Plan, keep: Keep, progress: Progress, asker: Asker) -> None:
     """Do all rounds, reporting progress; with a judge in steps, about one call each: its questions take long."""
     states = {place: State.of(item, place) for place, item in enumerate(items)}
-    answered, count = "answer" in plan.steps, _Count(plan, len(items), progress, asker)
+    answered, stored = "answer" in plan.steps, 0
     stage = "Answering and judging" if answered and len(plan.steps) > 1 else "Answering" if answered else "Judging"
     scoring = "Embedding answers" if plan.embedder and similarities.COSINES & plan.inputs else "Scoring answers"
-    count.report(stage)
+    # The last step of a question is that its answer is scored and stored.
+    each, unit = (len(plan.steps) + 1, "steps") if len(plan.steps) > 1 else (1, "questions")
+    total = (plan.finished + len(items)) * each
+
+    def report(stage: str) -> None:
+        done = plan.finished * each + stored + (asker.steps if each > 1 else 0)
+        progress(done, total, unit, asker.trouble or stage)
+
+    report(stage)
     for turn in range(ROUNDS):
         failed: list[State] = []
         for batch in _finished(states, plan, asker, turn):
             if batch:
-                count.report(scoring)
+                report(scoring)
                 answers = similarities.with_similarities([evaluated(state) for state in batch], batch, plan)
                 keep([(evaluated, plan.score(evaluated)) for evaluated in answers])
             repeated = [state for state in batch if state.failures.keys() - state.hopeless and turn < ROUNDS - 1]
             failed += repeated
-            count.stored(len(batch) - len(repeated))
+            stored += len(batch) - len(repeated)
             plan.spending.settle()
-            count.report(stage)
+            report(stage)
         states = dict(enumerate(state.once_more() for state in sorted(failed, key=lambda state: state.place)))
         if not states:
             break
-    count.end(stage)
+    progress(total, total, unit, stage)  # steps that failed are not done again
 
 
 def evaluated(state: State) -> EvaluatedAnswer:

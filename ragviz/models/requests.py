@@ -270,6 +270,11 @@ class Completion(Generic[Reply]):
     useless: int = 0
     estimated: bool = False
 
+    def call(self, step: str, prompt: str) -> Call:
+        """Return the call for a step, by a version of its prompt."""
+        counts, paid = (self.prompt_tokens, self.completion_tokens, self.seconds), (self.cost, self.cached)
+        return Call(step, self.model, prompt, *counts, *paid, self.text, self.estimated)
+
 
 @dataclass(frozen=True, slots=True)
 class Usage:

@@ -59,16 +59,7 @@ each they do not.
 
 def encoded(card: Card, texts: list[str], kind: Kind) -> Generator[Batch]:
     """Yield batches of texts of similar length, for little padding, the longest first, so that memory never grows."""
-    if not texts:
-        return
-    model = loaded(card)
-    encode = model.encode_query if kind == "query" else model.encode_document
-
-    def compute(batch: list[str]) -> Vectors:
-        vectors = encode(batch, prompt=card.prompts[kind], batch_size=len(batch), show_progress_bar=False)
-        return np.asarray(vectors, dtype=np.float32)
-
-    yield from in_batches(compute, texts, card.max_tokens, model.device.type)
+    yield from _computed(card, texts, kind, lambda _, vectors: np.asarray(vectors, dtype=np.float32))
 
 
 def encoded_tokens(card: Card, texts: list[str], kind: Kind) -> Generator[tuple[list[int], list[Vectors]]]:
@@ -81,18 +72,10 @@ def encoded_tokens(card: Card, texts: list[str], kind: Kind) -> Generator[tuple[
         UsageError: the model has no token vectors.
 
     """
-    if not texts:
-        return
-    model = loaded(card)
-    encode = model.encode_query if kind == "query" else model.encode_document
     names = ("cls_token_id", "sep_token_id", "bos_token_id", "eos_token_id", "pad_token_id")
-    framing = [token for name in names if (token := getattr(model.tokenizer, name, None)) is not None]
 
-    def compute(batch: list[str]) -> list[Vectors]:
-        prompt = card.prompts[kind]
-        states: Any = encode(
-            batch, prompt=prompt, batch_size=len(batch), show_progress_bar=False, output_value=None
-        )  # a dict for each text
+    def of_tokens(model: SentenceTransformer, states: Any) -> list[Vectors]:  # a dict for each text
+        framing = [token for name in names if (token := getattr(model.tokenizer, name, None)) is not None]
         if "token_embeddings" not in states[0]:
             raise UsageError(f"'{card.name}' computes no vectors of tokens: name a transformer, such as '{PACKAGED}'.")
         found = []
@@ -102,6 +85,22 @@ def encoded_tokens(card: Card, texts: list[str], kind: Kind) -> Generator[tuple[
                 seen &= state["input_ids"] != token
             found.append(np.asarray(state["token_embeddings"][seen].float().cpu().numpy(), dtype=np.float32))
         return found
+
+    yield from _computed(card, texts, kind, of_tokens, output_value=None)
+
+
+def _computed(
+    card: Card, texts: list[str], kind: Kind, read: Callable[[SentenceTransformer, Any], Computed], **options: Any
+) -> Generator[tuple[list[int], Computed]]:
+    """Yield batches of positions, with what `read` makes of what the model computes of their texts."""
+    if not texts:
+        return
+    model = loaded(card)
+    encode = model.encode_query if kind == "query" else model.encode_document
+
+    def compute(batch: list[str]) -> Computed:
+        prompt = card.prompts[kind]
+        return read(model, encode(batch, prompt=prompt, batch_size=len(batch), show_progress_bar=False, **options))
 
     yield from in_batches(compute, texts, card.max_tokens, model.device.type)
 

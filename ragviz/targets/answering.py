@@ -8,7 +8,6 @@ from functools import partial
 
 from pydantic import BaseModel
 
-from ragviz.core.call import Call
 from ragviz.core.configuration import RunConfig
 from ragviz.core.digests import digest, json_line
 from ragviz.core.errors import ModelError, UsageError
@@ -98,12 +97,15 @@ def read_answer(
     refused = not reply.answerable or abstains(text)
     status: AnswerStatus = "refused" if refused else "answered" if text else "failed"
     reason = "" if text else "the model calls the question answerable and gave an empty answer"
-    counts = (completion.prompt_tokens, completion.completion_tokens, completion.seconds)
-    paid = (completion.cost, completion.cached)
-    usage = Call("answer", completion.model, version, *counts, *paid, completion.text, completion.estimated)
     right, wrong = citations.checked(citations.cited(text), len(recording.contexts))
     said = replace(recording, answer=text, status=status, reason=reason, citations=right, wrong_citations=wrong)
-    return replace(said, usage=usage, seconds=completion.seconds, origin=completion.model, version=version)
+    return replace(
+        said,
+        usage=completion.call("answer", version),
+        seconds=completion.seconds,
+        origin=completion.model,
+        version=version,
+    )
 
 
 def placeholder(question: Question, contexts: tuple[Context, ...]) -> AnswerReply:

@@ -33,6 +33,11 @@ def enumerated(names: Sequence[str]) -> str:
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
+def listed(numbers: Sequence[int]) -> str:
+    """Return the first eight numbers as text."""
+    return ", ".join(map(str, numbers[:8])) + " …" * (len(numbers) > 8)
+
+
 def first(count: int, noun: str) -> str:
     """Return what comes first of an order.
 

@@ -134,8 +134,12 @@ def highlighted(
     shown = (
         [(0, len(text))] if fold is None else _unfolded([(s, e) for s, e, name in marks if name != "hit"], text, fold)
     )
+    return _block(_with_folds(visible(text), pieces, shown), language)
+
+
+def _block(shown: str, language: str) -> str:
     lang = f' lang="{html.escape(language)}"' if language else ""
-    return f'<div class="rv-text" dir="auto"{lang}>{_with_folds(visible(text), pieces, shown)}</div>'
+    return f'<div class="rv-text" dir="auto"{lang}>{shown}</div>'
 
 
 def _mark(classes: set[str]) -> str:
@@ -184,17 +188,13 @@ def claimed(
             parts.append(f'<sup title="claim {number}: {html.escape(words)}">{number}{sign}</sup>')
         at = each.end
     parts.append(html.escape(visible(text[at:])))
-    lang = f' lang="{html.escape(language)}"' if language else ""
-    return f'<div class="rv-text" dir="auto"{lang}>{"".join(parts)}</div>'
+    return _block("".join(parts), language)
 
 
 def badges(entries: Sequence[tuple[str, str]]) -> str:
     """Return small framed labels of (class, label) pairs, the class "for", "against" or ""."""
-    return (
-        '<div class="rv-badges">'
-        + "".join(f'<span class="{html.escape(n)}">{html.escape(visible(words))}</span>' for n, words in entries)
-        + "</div>"
-    )
+    labels = (f'<span class="{html.escape(n)}">{html.escape(visible(words))}</span>' for n, words in entries)
+    return f'<div class="rv-badges">{"".join(labels)}</div>'
 
 
 def measure(title: str, value: float | None, status: str, why: str, more: Sequence[str]) -> str:
@@ -282,8 +282,7 @@ def cuts(
         kind += " focus" if focus and focus[0] <= start < focus[1] else ""
         piece = html.escape(visible(text[start:end]))
         parts.append(f'<span class="cut {kind.strip()}">{piece}</span>' if kind else piece)
-    lang = f' lang="{html.escape(language)}"' if language else ""
-    return f'<div class="rv-text" dir="auto"{lang}>{"".join(parts)}</div>'
+    return _block("".join(parts), language)
 
 
 def parts(text: str, size: int) -> list[Range]:
@@ -328,13 +327,8 @@ def overlapping(ranges: Sequence[Range]) -> bool:
 
 def legend(entries: Sequence[tuple[str, str]]) -> str:
     """Return a small legend of (class, label) pairs of the marks above."""
-    return (
-        '<div class="rv-legend">'
-        + "".join(
-            f'<span><i class="{html.escape(name)}">abc</i> {html.escape(words)}</span>' for name, words in entries
-        )
-        + "</div>"
-    )
+    labels = (f'<span><i class="{html.escape(name)}">abc</i> {html.escape(words)}</span>' for name, words in entries)
+    return f'<div class="rv-legend">{"".join(labels)}</div>'
 
 
 def values(sentences: Sequence[str], most: int = 200) -> str:
