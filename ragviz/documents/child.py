@@ -9,9 +9,11 @@ Starting a process costs more than reading a small file, so a process that read 
 from __future__ import annotations
 
 import atexit
+import fcntl
 import json
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -35,8 +37,6 @@ CHARACTERS = 200 * 2**20
 """Characters of a file's text at most, or as many as the file has bytes."""
 IDLE_SECONDS = 5.0
 
-_LATE = -getattr(signal, "SIGALRM", signal.NSIG)
-"""How a process ends whose time is up; Windows has no such signal."""
 _PACKAGES = str(Path(__file__).resolve().parents[2])
 
 
@@ -110,7 +110,7 @@ class _Child:
                 _idle.append(self)
             else:
                 self.end()
-        if reply is None and self._process.returncode == _LATE:
+        if reply is None and self._process.returncode == -signal.SIGALRM:
             raise UnreadableFile(
                 f"Reading took longer than {request['seconds']:.0f} seconds and was stopped: split the file, or save "
                 "it anew as text."
@@ -163,8 +163,7 @@ def main(loaded: bool) -> None:
     while again and (header := sys.stdin.buffer.readline()):
         request = json.loads(header)
         data = sys.stdin.buffer.read(request["size"])
-        _limit_memory(request["memory"])
-        _limit_life(request["seconds"])
+        _limit(request["seconds"], request["memory"])
         answer, parts = _answer(request, data)
         del data
         _limit_idleness()
@@ -203,15 +202,13 @@ def _answer(request: dict[str, Any], data: bytes) -> tuple[dict[str, Any], list[
     return {**answer, "unharmed": True}, parts
 
 
-def _limit_life(seconds: float) -> None:
-    """End this process after `seconds`, or as soon as its parent has ended.
+def _limit(seconds: float, memory: int) -> None:
+    """End this process after `seconds`, or as soon as its parent has ended; limit its address space, in bytes.
 
-    By signals that Python does not handle, since a library may hold its lock.
+    By signals that Python does not handle, since a library may hold its lock. Only Linux enforces the space.
     """
-    try:
-        import fcntl
-    except ImportError:  # Windows
-        return
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+    resource.setrlimit(resource.RLIMIT_AS, (memory if hard < 0 else min(memory, hard), hard))
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.setitimer(signal.ITIMER_REAL, seconds)
     signal.signal(signal.SIGIO, signal.SIG_DFL)
@@ -221,23 +218,9 @@ def _limit_life(seconds: float) -> None:
 
 def _limit_idleness() -> None:
     """End this process when no file is given to it for some seconds."""
-    try:
-        import fcntl
-    except ImportError:  # Windows
-        return
     fcntl.fcntl(0, fcntl.F_SETFL, fcntl.fcntl(0, fcntl.F_GETFL) & ~os.O_ASYNC)
     signal.signal(signal.SIGALRM, lambda *_: os._exit(0))
     signal.setitimer(signal.ITIMER_REAL, IDLE_SECONDS)
-
-
-def _limit_memory(limit: int) -> None:
-    """Limit the address space; only Linux enforces it."""
-    try:
-        import resource
-    except ImportError:  # Windows
-        return
-    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
-    resource.setrlimit(resource.RLIMIT_AS, (limit if hard < 0 else min(limit, hard), hard))
 
 
 def _is_large() -> bool:

@@ -55,11 +55,7 @@ def with_similarities(
 
 
 def _texts_to_embed(evaluated: EvaluatedAnswer, context: Sequence[str]) -> Iterator[str]:
-    """Yield the texts whose embeddings the similarity metrics of an evaluated answer need; none unless it is answered.
-
-    They are the question, the answer, the reference, the questions asked back, and, where there is a `context`, the
-    sentences of the answer and of the context.
-    """
+    """Yield the texts whose embeddings the similarity metrics of an answer need; none unless it is answered."""
     answer = without_marks(evaluated.recording.answer)
     if evaluated.recording.status != "answered" or not answer.strip():
         return

@@ -230,10 +230,7 @@ def work(items: Sequence[Item], plan: Plan, keep: Keep, progress: Progress = sil
 
 
 def _load(items: Sequence[Item], plan: Plan) -> None:
-    """Load clients, languages and models before the first thread starts: concurrent imports can fail.
-
-    A stop does not wait for it.
-    """
+    """Load clients, languages and models before the first thread starts, as concurrent imports can fail."""
     for client in (plan.answerer, plan.judge):
         if client is not None:
             client.open()
@@ -312,10 +309,7 @@ def _reference_read(state: State) -> float | None:
 
 
 def _finished(states: dict[int, State], plan: Plan, asker: Asker, turn: int) -> Iterator[list[State]]:
-    """Do the steps of `states`, and yield the finished ones in batches; an empty batch while there are none.
-
-    The finished ones are taken out of `states`: all replies of a large run would take much memory.
-    """
+    """Do the steps of `states`, and take out and yield the finished ones in batches, empty while there are none."""
 
     def do(place: int, step: str) -> None:
         _do_step(states[place], step, plan, asker, turn)

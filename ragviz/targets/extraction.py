@@ -107,10 +107,7 @@ def _sentences(text: str, lang: str) -> tuple[tuple[str, frozenset[str]], ...]:
 
 
 def _asked(query: str, lang: str, known: frozenset[str]) -> frozenset[str]:
-    """Return the content words of a question: joined by dashes as in “e-mail” where `known` has them so, else apart.
-
-    A letter that a dash joins to a word is no second word.
-    """
+    """Return the content words of a question: joined by dashes as in “e-mail” where `known` has them so, else apart."""
     form = _JOINED.sub(
         lambda match: match.group() if _content(match.group(), lang) <= known else _BY_DASH.sub(" ", match.group()),
         normal_form(query),
@@ -119,9 +116,6 @@ def _asked(query: str, lang: str, known: frozenset[str]) -> frozenset[str]:
 
 
 def _content(form: str, lang: str) -> frozenset[str]:
-    """Return the words of a text without stop words; English ones are stemmed.
-
-    In a language without a list of stop words (any but English and Chinese) all words count.
-    """
+    """Return the words of a text without stop words, as far as its language has a list; English ones are stemmed."""
     words = [word for word in tokens(form, lang) if word not in STOP_WORDS.get(lang, ())]
     return frozenset(map(stem, words) if lang == "en" else words)

@@ -165,10 +165,7 @@ def _chosen(question: Question, recording: Recording) -> tuple[WrittenQuestion, 
 
 
 def _text(answer: WrittenAnswer, rows: Sequence[Sequence[ClaimVerdict]]) -> tuple[str, tuple[int, ...]]:
-    """Return the text with the numbers of the passages behind the claims that rest on them.
-
-    With it comes the sentence that states each claim, from 0.
-    """
+    """Return the text with the numbers of the passages behind its claims, and the sentence of each claim, from 0."""
     text, at = "", 0
     stated: dict[int, int] = {}
     for marker in _MARKERS.finditer(answer.text):

@@ -110,10 +110,7 @@ LONGEST_NAMES = 1_000
 
 
 def _holds(role: str, values: Sequence[Any], *, one_each: bool) -> bool:
-    """Return whether a column holds what its name says; one without any value holds anything.
-
-    Questions that come again may be of a row a context: `one_each`.
-    """
+    """Return whether a column holds what its name says; `one_each` is whether a row may be of one context."""
     some = values[:SAMPLE]
     if not some:
         return role in ("question", "answer", "contexts", "reference")
