@@ -32,23 +32,7 @@ from ragviz.core.stopping import Stopping, awaited, current, follow
 from ragviz.models import refusals, replies, requests, transport
 from ragviz.models.refusals import LONGEST_RETRY_AFTER, MOST_WORDS
 from ragviz.models.replies import MOST_TOKENS, Cut, Malformed
-from ragviz.models.requests import (
-    MODES,
-    PROBE,
-    SAMPLE,
-    Completion,
-    Greetings,
-    Message,
-    Mode,
-    Prices,
-    Reply,
-    Request,
-    Result,
-    Spending,
-    Support,
-    Usage,
-    cost,
-)
+from ragviz.models.requests import MODES, Completion, Message, Mode, Prices, Reply, Request, Spending, Usage, cost
 from ragviz.models.transport import Gate, Pace
 from ragviz.models.vectors import NoVector, decoded, of_unit_length
 from ragviz.text.untrusted import storable, without_keys
@@ -254,7 +238,7 @@ class ModelClient:
         if failure is not None:
             raise failure
 
-    def test(self, spending: Spending | None = None) -> Support:
+    def test(self, spending: Spending | None = None) -> requests.Support:
         """Make a small call in the form of real ones, never from the cache; find out in which mode typed replies come.
 
         Raises:
@@ -263,7 +247,7 @@ class ModelClient:
         """
         import openai
 
-        request = replace(SAMPLE, spending=spending)
+        request = replace(requests.SAMPLE, spending=spending)
         for mode in MODES:
             started = time.monotonic()
             try:
@@ -272,7 +256,7 @@ class ModelClient:
                 if mode == "text":
                     replies.read(text, request)
                 else:
-                    Greetings.model_validate_json(text)
+                    requests.Greetings.model_validate_json(text)
                 break
             except (ValidationError, Malformed) as error:  # it accepted the response_format and ignored it
                 if mode == "text":
@@ -282,7 +266,7 @@ class ModelClient:
                     raise self._error(self.model, error) from None
         self._mode = mode
         seconds = time.monotonic() - started
-        return Support(self.model, self.host, mode, seconds, tuple(sorted(self._refused)))
+        return requests.Support(self.model, self.host, mode, seconds, tuple(sorted(self._refused)))
 
     def pace(self, *, probe: bool = False) -> Pace | None:
         """Return how long calls last, learnt from earlier ones; with `probe` from two small ones when there are none.
@@ -296,7 +280,7 @@ class ModelClient:
             self.open()  # so that imports are no part of a call's time
             with suppress(ModelError, openai.APIError, Malformed):
                 self.test()
-                self._post(PROBE.messages, PROBE, "text")
+                self._post(requests.PROBE.messages, requests.PROBE, "text")
             pace = self._known_pace()
         return pace if pace.n else None
 
@@ -377,7 +361,7 @@ class ModelClient:
             text, parsed, *counts, spent.seconds, cached, self.model, price, estimated=bool(spent.estimated)
         )
 
-    def _persist(self, model: str, attempt: Callable[[str], Result]) -> Result:
+    def _persist(self, model: str, attempt: Callable[[str], requests.Result]) -> requests.Result:
         """Call `attempt` until it succeeds; its argument is what was wrong with the last reply, "" for nothing."""
         import openai
 

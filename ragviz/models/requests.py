@@ -141,7 +141,13 @@ class Spending:
             raise BudgetReached(without_price(model))
         most = most or 0.0
         costs: list[Paid | None] = []
-        self._begin(most)
+        with self._changed:
+            while (exceeded := self._write(1, most, self._limits)) is not None:
+                if not self._in_flight or self._stopped():
+                    raise BudgetReached(self._exhausted(most, exceeded))
+                self._changed.wait(WAIT)
+            self._in_flight += 1
+            self._reserved += most
         try:
             yield costs.append
         finally:
@@ -158,15 +164,6 @@ class Spending:
         """Record what calls cost by now."""
         with self._changed:
             self._write(0, 0.0, Limits())
-
-    def _begin(self, most: float) -> None:
-        with self._changed:
-            while (exceeded := self._write(1, most, self._limits)) is not None:
-                if not self._in_flight or self._stopped():
-                    raise BudgetReached(self._exhausted(most, exceeded))
-                self._changed.wait(WAIT)
-            self._in_flight += 1
-            self._reserved += most
 
     def _exhausted(self, most: float, exceeded: Exceeded) -> str:
         paid = exceeded.dollars - most - self._reserved

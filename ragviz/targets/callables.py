@@ -136,7 +136,11 @@ def _run_pipeline(pipeline: Any, question: Question) -> Any:
     """Run a Haystack pipeline: each text that it must be given is the question; its documents are returned too."""
     inputs: Mapping[str, Mapping[str, Any]] = pipeline.inputs()
     data = {
-        component: {name: question.text for name, about in sockets.items() if name in INPUTS and _takes_text(about)}
+        component: {
+            name: question.text
+            for name, about in sockets.items()
+            if name in INPUTS and (about.get("type") is Any or "str" in str(about.get("type")))
+        }
         for component, sockets in inputs.items()
     }
     outputs = pipeline.outputs(include_components_with_connected_outputs=True)
@@ -146,10 +150,6 @@ def _run_pipeline(pipeline: Any, question: Question) -> Any:
     for part in found.values():  # later components rank, or answer, last
         merged |= part
     return merged
-
-
-def _takes_text(about: Mapping[str, Any]) -> bool:
-    return about.get("type") in (str, Any) or "str" in str(about.get("type"))
 
 
 def _read(item: LoggedItem, value: Any) -> LoggedItem:

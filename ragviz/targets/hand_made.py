@@ -148,20 +148,18 @@ def on_claim(statement: Statement, passages: Sequence[str]) -> tuple[ClaimVerdic
     return tuple(row)
 
 
-def _can_be_given(answer: WrittenAnswer, passages: Sequence[str]) -> bool:
-    any_of = [answer.needs, *(quotes for claim in answer.claims for quotes in (claim.quotes, claim.contradicted_by))]
-    return all(any(_in_any(quote, passages) for quote in quotes) for quotes in any_of if quotes) and all(
-        _in_any(quote, passages) for claim in answer.claims for quote in claim.together
-    )
-
-
 # One question
 
 
 def _chosen(question: Question, recording: Recording) -> tuple[WrittenQuestion, WrittenAnswer | None]:
     """Return what was written for a question, and the first of its answers that the contexts allow."""
     writing, passages = written()[question.text], [context.text for context in recording.contexts]
-    return writing, next((each for each in writing.answers if _can_be_given(each, passages)), None)
+    for answer in writing.answers:
+        any_of = [answer.needs, *(quotes for each in answer.claims for quotes in (each.quotes, each.contradicted_by))]
+        any_of += [[quote] for claim in answer.claims for quote in claim.together]
+        if all(any(_in_any(quote, passages) for quote in quotes) for quotes in any_of if quotes):
+            return writing, answer
+    return writing, None
 
 
 def _text(answer: WrittenAnswer, rows: Sequence[Sequence[ClaimVerdict]]) -> tuple[str, tuple[int, ...]]:
