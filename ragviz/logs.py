@@ -28,16 +28,15 @@ def configure(settings: Settings) -> None:
         logging.getLogger().handlers[:] = [handler]
         logging.getLogger("ragviz").setLevel(logging.INFO)
         _gather()
-    else:
-        logging.setLogRecordFactory(_record)
+        return
 
+    def recorded(*given: Any, **named: Any) -> logging.LogRecord:
+        record = logging.LogRecord(*given, **named)
+        if record.name.startswith(_SERVERS) and isinstance(record.args, tuple):  # texts of strangers, as in an address
+            record.args = tuple(one_line(each) if isinstance(each, str) else each for each in record.args)
+        return record
 
-def _record(*given: Any, **named: Any) -> logging.LogRecord:
-    """Return a record in which texts of strangers, such as a parameter of an address, are one line without codes."""
-    record = logging.LogRecord(*given, **named)
-    if record.name.startswith(_SERVERS) and isinstance(record.args, tuple):
-        record.args = tuple(one_line(each) if isinstance(each, str) else each for each in record.args)
-    return record
+    logging.setLogRecordFactory(recorded)
 
 
 def of_process(**about: str) -> None:

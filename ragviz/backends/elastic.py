@@ -78,7 +78,20 @@ class ElasticIndex:
         published = None
         try:
             published = self.published()
-            self._compare(published, expected, content)
+            if published is None:
+                raise DamagedIndex(self.name, f"Elasticsearch at {self.server.address} has no {self.alias}")
+            concrete, mappings = published
+            meta, last = mappings["_meta"]["ragviz"], self.last_operations(concrete)
+            if content and meta.get("content") and meta["content"] != content:
+                raise DamagedIndex(self.name, ANOTHER_BUILD)
+            built = meta.get("operations", last)
+            if len(last) < len(built):
+                lost = f"{len(built) - len(last)} of its {len(built)} shards cannot be reached"
+                raise DamagedIndex(self.name, f"{lost} on Elasticsearch at {self.server.address}, a node may be down")
+            if (count := self.count()) != expected:
+                raise DamagedIndex(self.name, f"it has {count:,} chunks, and {expected:,} were built")
+            if last != built or meta.get("dims") not in (None, elastic_requests.dims_of(mappings)):
+                raise DamagedIndex(self.name, "somebody changed it on the server since it was built")
         except SearchError as error:
             if published is not None and published != self.published():  # replaced meanwhile
                 return self.check(expected, content)
@@ -86,22 +99,6 @@ class ElasticIndex:
                 where = f"it is {UNUSABLE[error.kind]} on Elasticsearch at {self.server.address}"
                 raise DamagedIndex(self.name, where) from None
             raise
-
-    def _compare(self, published: tuple[str, Body] | None, expected: int, content: str) -> None:
-        if published is None:
-            raise DamagedIndex(self.name, f"Elasticsearch at {self.server.address} has no {self.alias}")
-        concrete, mappings = published
-        meta, last = mappings["_meta"]["ragviz"], self.last_operations(concrete)
-        if content and meta.get("content") and meta["content"] != content:
-            raise DamagedIndex(self.name, ANOTHER_BUILD)
-        built = meta.get("operations", last)
-        if len(last) < len(built):
-            lost = f"{len(built) - len(last)} of its {len(built)} shards cannot be reached"
-            raise DamagedIndex(self.name, f"{lost} on Elasticsearch at {self.server.address}, a node may be down")
-        if (count := self.count()) != expected:
-            raise DamagedIndex(self.name, f"it has {count:,} chunks, and {expected:,} were built")
-        if last != built or meta.get("dims") not in (None, elastic_requests.dims_of(mappings)):
-            raise DamagedIndex(self.name, "somebody changed it on the server since it was built")
 
     def last_operations(self, concrete: str) -> list[int]:
         """Return the number of the last operation of each reachable shard, in their order; -1 for none."""

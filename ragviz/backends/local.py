@@ -15,7 +15,7 @@ import numpy as np
 
 from ragviz.backends import exact, generations
 from ragviz.backends.exact import Indices
-from ragviz.backends.generations import FORMAT, GENERATION, Bm25File, Generation, Rows, RowsFile
+from ragviz.backends.generations import FORMAT, GENERATION, Bm25File, Generation, RowsFile
 from ragviz.backends.protocol import ANOTHER_BUILD
 from ragviz.core import processes
 from ragviz.core.digests import digest
@@ -250,21 +250,18 @@ class LocalWriter:
             places += [(self.base.rows, row) for row in kept.tolist()]
             ids = np.concatenate([ids, self.base.ids[kept]])
         order = np.argsort(ids, kind="stable")
-        self._copy([places[place] for place in order.tolist()])
-        generations.save_array(self.folder / "ids.npy", ids[order])
-        meta = {"format": FORMAT, "dims": self.dims, "content": content}
-        generations.save_text(self.folder / "meta.json", json.dumps(meta))
-        generations.write_checksums(self.folder, ("meta.json", "ids.npy", "rows", "bm25"))
-
-    def _copy(self, places: Sequence[tuple[Rows, int]]) -> None:
         rows, bm25 = RowsFile(self.folder / "rows"), Bm25File(self.folder / "bm25")
         for start in range(0, len(places), exact.BLOCK_ROWS):
-            block = places[start : start + exact.BLOCK_ROWS]
+            block = [places[place] for place in order[start : start + exact.BLOCK_ROWS].tolist()]
             words = [source.terms(row) for source, row in block]
             rows.append(words, np.stack([source.vectors[row] for source, row in block]))
             bm25.append(start, words)
         rows.close()
         bm25.close()
+        generations.save_array(self.folder / "ids.npy", ids[order])
+        meta = {"format": FORMAT, "dims": self.dims, "content": content}
+        generations.save_text(self.folder / "meta.json", json.dumps(meta))
+        generations.write_checksums(self.folder, ("meta.json", "ids.npy", "rows", "bm25"))
 
     def _switch(self) -> None:
         """Point the index at this generation, and delete the previous one."""

@@ -40,7 +40,6 @@ from ragviz.core.event import Event
 from ragviz.core.experiment import Cell, Experiment
 from ragviz.core.job import Job
 from ragviz.core.question import LONGEST_ID, Question, Side, Split
-from ragviz.core.recording import Context
 from ragviz.core.score import Score
 from ragviz.core.share import Share
 from ragviz.core.verdict import EvaluatedAnswer
@@ -385,14 +384,10 @@ def evaluated_to_json(evaluated: EvaluatedAnswer) -> str:
 
     Those of which only a part stands in a document are kept.
     """
-    texts = {"contexts": {place: _left_out(each) for place, each in enumerate(evaluated.recording.contexts)}}
+    known = {"": {"text", "tokens", "found", "share"}, "nearly": {"tokens"}}
+    left_out = [known.get(context.found, {"text", "tokens"}) for context in evaluated.recording.contexts]
+    texts = {"contexts": dict(enumerate(left_out))}
     return _evaluated_type().dump_json(evaluated, exclude={"question": True, "recording": texts}).decode()
-
-
-def _left_out(context: Context) -> set[str]:
-    if not context.found:
-        return {"text", "tokens", "found", "share"}
-    return {"tokens"} if context.found == "nearly" else {"text", "tokens"}
 
 
 def evaluated_from_json(body: str, question: Question) -> EvaluatedAnswer:

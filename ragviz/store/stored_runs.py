@@ -426,12 +426,13 @@ class StoredRankings(Repository):
         return [
             Retrieved(
                 row.question_id,
-                Ranking(tuple(ids[numbers].tolist()), _unpacked(row.scores, len(numbers))),
+                Ranking(tuple(ids[numbers].tolist()), tuple(np.frombuffer(row.scores, kind).tolist())),
                 tuple(map(tuple, row.gold["groups"])),
                 row.gold["grades"],
             )
             for row in rows
             for numbers in [np.frombuffer(row.chunks, f"<u{row.chunks[0]}", offset=1)]
+            for kind in ["<f4" if len(row.scores) == 4 * len(numbers) else "<f8"]
         ]
 
     def questions(self, run_id: str, question_ids: Sequence[str] | None = None) -> list[Question]:
@@ -478,9 +479,3 @@ def _scores(rankings: Sequence[Ranking]) -> Iterator[bytes]:
         mine = slice(start, start + len(each.scores))
         yield (half if same[mine].all() else whole)[mine].tobytes()
         start = mine.stop
-
-
-def _unpacked(scores: bytes, count: int) -> tuple[float, ...]:
-    import numpy as np
-
-    return tuple(np.frombuffer(scores, "<f4" if len(scores) == 4 * count else "<f8").tolist())

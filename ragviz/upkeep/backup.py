@@ -111,7 +111,12 @@ def _matching(workspace: Workspace, staged: Path) -> Iterator[tuple[Snapshot, _H
             _hold(workspace, info, staged, held)
         with workspace.store.snapshot() as snapshot:
             listed = snapshot.indexes()
-            torn = [info.name for info in listed if not _belongs(info, snapshot, held)]
+            torn = [
+                info.name
+                for info in listed
+                if info.build and info.name not in held.rebuilt
+                if held.contents.get(info.id) != damage.note_content(info, snapshot.cuts(info.build))
+            ]  # what was linked is another build than that of the row
             if not torn or time.monotonic() > deadline:
                 there = {info.name for info in listed}.difference(torn)
                 held.folders = {name: folder for name, folder in held.folders.items() if name in there}
@@ -137,10 +142,3 @@ def _hold(workspace: Workspace, info: IndexInfo, staged: Path, held: _Held) -> N
         held.folders[info.name], held.contents[info.id] = folder, content
     elif info.build:
         held.rebuilt[info.name] = "its files are not on this machine"
-
-
-def _belongs(info: IndexInfo, snapshot: Snapshot, held: _Held) -> bool:
-    """Return whether what was linked of an index is the build of its row; True for one that was not linked at all."""
-    if not info.build or info.name in held.rebuilt:
-        return True
-    return held.contents.get(info.id) == damage.note_content(info, snapshot.cuts(info.build))
