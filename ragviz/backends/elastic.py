@@ -52,12 +52,7 @@ class ElasticIndex:
     """
 
     def __init__(self, name: str, settings: Settings, options: Mapping[str, Any] | None = None) -> None:
-        """Name the index on the server of `settings`; nothing is sent yet.
-
-        Raises:
-            UsageError: an unknown option or value, or a setting of the server that cannot be used.
-
-        """
+        """Name the index; UsageError for an unknown option or value, or a setting of the server that cannot be used."""
         self.name = name
         self.alias = elastic_requests.alias_of(name, settings.elasticsearch_prefix)
         self.options = elastic_requests.checked_options(options or {})

@@ -85,12 +85,7 @@ def writer_alias(concrete: str) -> str:
 
 
 def checked_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return all options, with defaults filled in.
-
-    Raises:
-        UsageError: an unknown option, or a value Elasticsearch would refuse.
-
-    """
+    """Return all options, with defaults filled in; UsageError for one that is unknown, or that a server refuses."""
     unknown = sorted(set(options) - set(OPTIONS))
     if unknown:
         raise UsageError(f"Elasticsearch has no option {', '.join(unknown)}; its options are {', '.join(OPTIONS)}.")

@@ -73,12 +73,7 @@ class Server:
             ) from None
 
     def version(self, kind: str = "flat", retries: Sequence[float] = SHORT_SECONDS) -> str:
-        """Return the server's version.
-
-        Raises:
-            SearchError: it is too old for ragviz, or for this kind of vector index; or the server cannot be asked.
-
-        """
+        """Return the server's version; SearchError when it is too old, also for this kind of vectors."""
         number = str(self.ask(lambda client: client.info(), retries=retries)["version"]["number"])
         needed = TYPES[kind]
         if tuple(map(int, number.split(".")[:2])) < needed:
@@ -90,12 +85,7 @@ class Server:
         return number
 
     def ask(self, call: Callable[[Elasticsearch], T], *, retries: Sequence[float] = RETRY_SECONDS) -> T:
-        """Make a call, and retry it after a pause when the server is busy or the connection broke.
-
-        Raises:
-            SearchError: the server is not reachable, busy for too long, or refuses.
-
-        """
+        """Make a call, again after pauses while the server is busy or the connection breaks; SearchError in the end."""
         from elasticsearch import ApiError, TransportError
 
         for pause in (*retries, None):
@@ -108,12 +98,7 @@ class Server:
         raise AssertionError("the last attempt returns or raises")
 
     def ask_each(self, items: Sequence[bytes], send: Send, temporary: Collection[int]) -> list[Body]:
-        """Send items in one request, retry those with a `temporary` status, and return their results, in order.
-
-        Raises:
-            SearchError: an item is refused, or the server stays too busy for it.
-
-        """
+        """Send items in one request, those with a `temporary` status again; SearchError when one is refused."""
         results: list[Body] = [{}] * len(items)
         waiting = list(range(len(items)))
         for pause in (*RETRY_SECONDS, None):
@@ -212,12 +197,7 @@ class Server:
 
 
 def credentials(settings: Settings) -> dict[str, Any]:
-    """Return what the client signs in with: a key, a user with a password, or nothing beside what the address has.
-
-    Raises:
-        UsageError: there are both a key and a password.
-
-    """
+    """Return what the client signs in with beside what the address has; UsageError for both a key and a password."""
     key, password = settings.elasticsearch_api_key, settings.elasticsearch_password
     if key is not None and password is not None:
         raise UsageError("ELASTICSEARCH_API_KEY and ELASTICSEARCH_PASSWORD are both set: unset one of them.")

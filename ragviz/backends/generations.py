@@ -80,12 +80,7 @@ class RowsFile:
 
 
 def open_rows(folder: Path, dims: int) -> Rows:
-    """Map vectors that were written, and open their terms.
-
-    Raises:
-        OSError, ValueError: files are missing, cut or of another shape.
-
-    """
+    """Map vectors, and open their terms; OSError or ValueError for files that are missing, cut or of another shape."""
     ends = np.load(folder / "ends.npy")
     vectors = mapped(folder / "vectors.f32", np.dtype("<f4"), (len(ends) - 1, dims))
     _check_size(folder / "terms.txt", int(ends[-1]))
@@ -184,8 +179,8 @@ class Generation:
 
     def ranking(self, rows: Iterable[int], scores: Iterable[float]) -> Ranking:
         """Return rows and their scores as a ranking of chunk ids, which rankings share."""
-        if not self.names:
-            self.names.extend(decoded(self.ids))
+        if not self.names and len(self.ids):
+            self.names.extend(b"\0".join(self.ids.tolist()).decode("utf-8", "surrogatepass").split("\0"))
         return Ranking(tuple([self.names[row] for row in rows]), tuple(scores))
 
     def matching(self, words: Sequence[str], depth: int) -> list[tuple[float, int]]:
@@ -205,12 +200,7 @@ class Generation:
 
 
 def open_generation(folder: Path) -> Generation:
-    """Open a generation for searching: its files must be as written, and agree on the number of rows.
-
-    Raises:
-        DAMAGE: files are missing, damaged, or of another version of ragviz.
-
-    """
+    """Open a generation for searching; DAMAGE for files that are missing, not as written, or of another version."""
     import tantivy
 
     for path in folder.rglob("*"):
@@ -235,11 +225,6 @@ def encoded(ids: Iterable[str]) -> NDArray[np.bytes_]:
     """Encode chunk ids as bytes of one width, which sort as the ids do."""
     values = [chunk_id.encode("utf-8", "surrogatepass") for chunk_id in ids]
     return np.array(values, dtype=f"S{max(map(len, values), default=1)}")
-
-
-def decoded(ids: NDArray[np.bytes_]) -> list[str]:
-    """Decode chunk ids."""
-    return b"\0".join(ids.tolist()).decode("utf-8", "surrogatepass").split("\0") if len(ids) else []
 
 
 CHECKSUMS = "checksums.json"
@@ -280,12 +265,7 @@ def compare_checksums(folder: Path) -> None:
 
 
 def link(folder: Path, place: Path) -> None:
-    """Make the files of a generation those of the folder `place` too.
-
-    Raises:
-        OSError, ValueError: files are missing, or their list is damaged.
-
-    """
+    """Make a generation's files those of `place` too; OSError or ValueError when they or their list are damaged."""
     sums = json.loads((folder / CHECKSUMS).read_text(encoding="utf-8"))
     for name in (*sums, CHECKSUMS):
         link_file(folder / name, place / name)

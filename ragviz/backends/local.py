@@ -291,12 +291,7 @@ def os_errors(name: str) -> Iterator[None]:
 
 
 def clear_way(index: LocalIndex) -> None:
-    """Delete a file in place of the index's folder, and a folder in place of its pointer.
-
-    Raises:
-        SearchError: the folder of all indexes is a file or a link, which is not ours to delete.
-
-    """
+    """Delete a file in place of an index's folder, and a folder in place of its pointer; SearchError for others."""
     place = index.folder.parent
     if os.path.lexists(place) and not place.is_dir():
         kind = f"a link to {place.readlink()}, where no folder is" if place.is_symlink() else "no folder"

@@ -82,12 +82,7 @@ class Index(Protocol):
         ...
 
     def update(self) -> Writer:
-        """Open a writer that starts from the published content.
-
-        Raises:
-            SearchError: nothing was published; rebuild instead.
-
-        """
+        """Open a writer that starts from the published content; SearchError when there is none: rebuild instead."""
         ...
 
     def knn(self, vectors: Vectors, depth: int) -> list[Ranking]:

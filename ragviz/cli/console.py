@@ -147,12 +147,7 @@ def interval(estimate: Estimate) -> str:
 
 @contextmanager
 def bar() -> Iterator[Progress]:
-    """Yield a progress callback that draws a bar on standard error; it draws nothing when that is no terminal.
-
-    Raises:
-        Cancelled: the work was interrupted from the keyboard.
-
-    """
+    """Yield a callback that draws a bar on standard error, if that is a terminal; Cancelled when Ctrl-C interrupts."""
     from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
 
@@ -182,13 +177,7 @@ def perform(workspace: Workspace, job: NewJob) -> Job:
 
 
 def confirm(question: str, yes: bool) -> None:
-    """Ask before something is destroyed.
-
-    Raises:
-        UsageError: there is no terminal to ask on.
-        Cancelled: the answer is no.
-
-    """
+    """Ask before something is destroyed; UsageError without a terminal, Cancelled when the answer is no."""
     if not yes and not sys.stdin.isatty():
         raise UsageError(f"{question} There is no terminal to ask on: give --yes.")
     if not yes and not typer.confirm(question, err=True):
@@ -221,12 +210,7 @@ def read(file: Path) -> bytes:
 
 
 def text_or_file(given: str) -> str:
-    """Return a text that was given, or that of the file that is named after an @, in UTF-8.
-
-    Raises:
-        InputError: the file cannot be opened, or is no text.
-
-    """
+    """Return a text, or that of the file named after an @; InputError when it cannot be opened, or is not UTF-8."""
     if not given.startswith("@"):
         return given
     try:

@@ -281,12 +281,7 @@ def _type_and_style(question_type: str, style: str) -> dict[str, Any]:
 def evidence_given(
     workspace: console.Workspace, corpus_id: str, quotes: Sequence[str], documents: Sequence[str]
 ) -> Evidence | None:
-    """Return the evidence that options name, None when they name none.
-
-    Raises:
-        UsageError: documents do not fit the quotes, or a quote is not there.
-
-    """
+    """Return the evidence that options name, None for none; UsageError when quotes and documents do not fit."""
     if not quotes:
         return None
     if len(documents) not in (1, len(quotes)):

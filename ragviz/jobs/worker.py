@@ -222,12 +222,7 @@ class _Heartbeat:
             self._watch(done, total, unit, message)
 
     def refuse_deleted(self) -> None:
-        """Check a last time: work whose subject was deleted before its next step may have ended with nothing to do.
-
-        Raises:
-            Deleted: something that the job works on was deleted.
-
-        """
+        """Raise Deleted when a subject was deleted before the next step of its work, and there was no next step."""
         self._look()
         if self.deleted:
             raise Deleted(self.deleted)

@@ -192,12 +192,7 @@ Program = Literal["pg_dump", "pg_restore"]
 
 
 def program_for(engine: Engine, program: Program) -> str:
-    """Return the path of a program of PostgreSQL that can be used on this database.
-
-    Raises:
-        ServiceError: it is missing or too old.
-
-    """
+    """Return the path of a program of PostgreSQL for this database; ServiceError when it is missing or too old."""
     with database.reading(engine) as connection:
         server = int(connection.execute(sa.text("SHOW server_version_num")).scalar_one()) // 10_000
     install = f"Install the client programs of PostgreSQL {server} or newer, where ragviz runs"

@@ -48,12 +48,7 @@ def file_url(file: Path) -> str:
 
 
 def create_home(home: Path) -> None:
-    """Create `home`, and what ragviz keeps texts in, readable by this user only; what exists keeps its permissions.
-
-    Raises:
-        OSError: `home` cannot be created, or is a file.
-
-    """
+    """Create `home` and its folders for this user only; those that exist stay. OSError when it cannot be a folder."""
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
     for name in FOLDERS:
         with suppress(OSError):  # it exists, or the home may only be read
@@ -61,12 +56,7 @@ def create_home(home: Path) -> None:
 
 
 def try_writing(home: Path) -> None:
-    """Write a byte into the home and each of its folders; nothing is left there.
-
-    Raises:
-        StorageError: one of them cannot be written.
-
-    """
+    """Write a byte into the home and its folders, and leave none there; StorageError for one that cannot be written."""
     for folder in (home, *(home / name for name in FOLDERS)):
         try:
             with tempfile.TemporaryFile(dir=folder) as file:

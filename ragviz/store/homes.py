@@ -60,12 +60,7 @@ def examine(home: Path) -> None:
 
 
 def adopt(home: Path) -> None:
-    """Examine all of a copied database, and note that it is this home's.
-
-    Raises:
-        StorageError: it is damaged, or lacks what stood in its log.
-
-    """
+    """Examine all of a copied database, and note that it is this home's; StorageError when it is damaged or torn."""
     if not (reason := copies.damage_of(home / FILE)):
         with closing(sqlite3.connect(home / FILE)) as connection:
             if connection.execute("SELECT 1 FROM sqlite_master").fetchone() is None:

@@ -39,12 +39,7 @@ class StoredExperiments(NamedRecords[Experiment]):
 
     @repeated
     def replace(self, experiment: Experiment) -> Experiment:
-        """Store other cells and another rule of an experiment of which no result was seen.
-
-        Raises:
-            UsageError: a result was stored meanwhile.
-
-        """
+        """Store other cells and another rule of an experiment; UsageError when a result of it was stored meanwhile."""
         table = self._table
         with self._transactions.changing(experiment.id, "experiment") as connection:
             unseen = table.update().where(table.c.id == experiment.id, table.c.seen.is_(None))

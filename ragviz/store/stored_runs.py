@@ -185,12 +185,7 @@ class StoredRuns(NamedRecords[Run]):
 
     @repeated
     def put_summary(self, run_id: str, revision: int, version: str, body: Any, overview: Any) -> None:
-        """Store the summary and the overview of a run as of this count of its changes, in place of older ones.
-
-        Raises:
-            Deleted: there is no such run (any more).
-
-        """
+        """Store summary and overview of a run, as of this count of its changes; Deleted when the run is gone."""
         if self._transactions.read_only:
             return
         row = {"run_id": run_id, "revision": revision, "version": version, "body": body, "overview": overview}
