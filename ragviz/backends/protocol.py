@@ -17,10 +17,7 @@ class Writer(Protocol):
     """Takes chunks until it is published or abandoned."""
 
     def add(self, chunks: Sequence[Chunk], vectors: Vectors) -> None:
-        """Add `chunks` with their vectors, row by row; an id that is already there is replaced.
-
-        An index without vectors takes those of shape (n, 0).
-        """
+        """Add `chunks` with their vectors, (n, 0) for an index without; an id that is already there is replaced."""
         ...
 
     def delete(self, chunk_ids: Sequence[str]) -> None:

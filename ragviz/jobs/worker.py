@@ -165,10 +165,7 @@ def _refuse_second(workspace: Workspace, job: Job) -> None:
 
 
 def _end_of(error: BaseException, job: Job, log: Path, settings: Settings) -> dict[str, str]:
-    """Return how a job ended, as columns of its row; the traceback of a defect is added to its log.
-
-    `job` is as far as it has come.
-    """
+    """Return how a job ended, by what it had reached, as columns of its row; its log gets the traceback of a defect."""
     if isinstance(error, Cancelled | KeyboardInterrupt):
         return {"status": "cancelled", "error": f"{SENTENCE} {kept(replace(job, status='cancelled'))}"}
     if isinstance(error, OSError) and (refused := database.explained(error)) is not None:

@@ -54,10 +54,7 @@ class StoredCorpora(NamedRecords[Corpus]):
 
     @repeated
     def delete(self, corpus_id: str) -> list[str]:  # type: ignore[override]  # others have no jobs
-        """Delete a corpus with its documents, question sets, runs and jobs; its indexes must be gone already.
-
-        Returns the ids of the jobs.
-        """
+        """Delete a corpus with all but its indexes, which must be gone already; return the ids of its deleted jobs."""
         with self._transactions.writing() as connection:
             count_change(connection, corpus_id)
             # First: nothing can be added to it from now on.

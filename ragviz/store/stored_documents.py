@@ -79,10 +79,7 @@ class StoredDocuments(Repository):
             insert_missing(connection, schema.documents, [_row(corpus_id, each, "passage") for each in documents])
 
     def all(self, corpus_id: str, *, replaced: bool = False) -> list[DocumentInfo]:
-        """Return all files of a corpus by name, the unreadable among them.
-
-        With `replaced`, also replaced files and the passages of imported runs.
-        """
+        """Return the files of a corpus by name, unreadable ones too; with `replaced` earlier ones and passages."""
         query = _info_query(corpus_id).order_by(schema.documents.c.name)
         if not replaced:
             query = query.where(schema.documents.c.status.not_in(NO_FILES))

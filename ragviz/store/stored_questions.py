@@ -286,10 +286,7 @@ class StoredSets(NamedRecords[QuestionSet]):
 
     @repeated
     def put_split(self, set_id: str, split: Split | None, sides: Mapping[str, Side]) -> None:
-        """Store a split in place of an earlier one: the side of each question by id; the others are on neither.
-
-        None removes the split.
-        """
+        """Store a split in place of an earlier one, None for none: `sides` by question; the others are on neither."""
         table = schema.questions
         mine = table.c.set_id == set_id
         with self._transactions.changing(set_id, "questions") as connection:
@@ -357,10 +354,7 @@ class StoredVersions(Repository):
         return [(_version(row, 1), _question(row.before)) for row in rows]
 
     def _replaced(self, set_id: str, number: int) -> dict[str, str]:
-        """Return the bodies, as of a version, of the questions that later versions changed; "" for one not yet there.
-
-        That is what the first later version replaced.
-        """
+        """Return the bodies, as of a version, of the questions that changed later; "" for one not yet there."""
         table = schema.question_changes
         first = (
             sa.select(table.c.question_id, sa.func.min(table.c.number).label("number"))

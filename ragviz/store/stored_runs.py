@@ -449,20 +449,14 @@ class StoredRankings(Repository):
 
 
 def chunk_ids(connection: Connection, run_id: str, first: int = 0) -> list[str]:
-    """Return the ids of the chunks that a run's rankings name, from number `first` on, where a block begins.
-
-    A chunk's number is its place among all.
-    """
+    """Return the ids of a run's chunks, by their number, from number `first` on, where a block begins."""
     table = schema.run_chunks.c
     query = sa.select(table.ids).where(table.run_id == run_id, table.first >= first).order_by(table.first)
     return [i for block in connection.execute(query).scalars() for i in json.loads(zlib.decompress(block))]
 
 
 def _scores(rankings: Sequence[Ranking]) -> Iterator[bytes]:
-    """Yield the scores of each ranking: float32 where that changes none of them, as of Tantivy and NumPy, else float64.
-
-    All of them are converted at once.
-    """
+    """Yield the scores of each ranking: float32 where that changes none, as of Tantivy and NumPy, else float64."""
     import numpy as np
 
     whole = np.array([score for each in rankings for score in each.scores], "<f8")

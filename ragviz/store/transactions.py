@@ -295,10 +295,7 @@ class NamedRecords(Repository, Generic[R]):
 
     @repeated
     def _insert(self, row: Mapping[str, Any], *owned: tuple[sa.Table, Sequence[Mapping[str, Any]]]) -> None:
-        """Insert a row, whose name another process may have taken; its corpus, if any, cannot be deleted meanwhile.
-
-        With it rows that it owns, by their table.
-        """
+        """Insert a row, whose name may be taken meanwhile, with rows that it owns; its corpus cannot go meanwhile."""
         try:
             with self._transactions.writing() as connection:
                 if "corpus_id" in row:
