@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ragviz.backends import elastic_requests
-from ragviz.backends.elastic_requests import BATCH_CHUNKS, Body
+from ragviz.backends.elastic_requests import BATCH_CHUNKS, Body, line
 from ragviz.backends.elastic_server import BULK_THREADS, RETRY_STATUS, SHORT_SECONDS, Server, T
 from ragviz.backends.exact import checked, require_vectors
 from ragviz.backends.generations import FORMAT
@@ -160,7 +160,9 @@ class ElasticIndex:
         elastic_requests.check_depth(depth)
         if self.published() is None:
             return [NOTHING] * len(queries)
-        return self._rankings([elastic_requests.bm25_body(query, depth) for query in queries], depth, None)
+        sought = [{"match": {"terms": elastic_requests.searchable(query)}} for query in queries]
+        bodies = [{"query": query, "size": depth, **elastic_requests.ONLY_SORT} for query in sought]
+        return self._rankings(bodies, depth, None)
 
     def drop(self) -> None:
         """Delete the index and all its files, half-built ones too; does nothing when there is none.
@@ -224,8 +226,8 @@ class ElasticIndex:
             return [ranking for batch in batches for ranking in batch]
 
     def _search_batch(self, bodies: Sequence[Body], depth: int, similarity: str | None) -> list[Ranking]:
-        whole = elastic_requests.line({"allow_partial_search_results": False})  # those of some shards are an error
-        operations = [whole + elastic_requests.line(body) for body in bodies]
+        whole = line({"allow_partial_search_results": False})  # those of some shards are an error
+        operations = [whole + line(body) for body in bodies]
 
         def search(client: Elasticsearch, operations: Any) -> list[Body]:
             return list(client.msearch(index=self.alias, searches=operations, filter_path=SEARCH_REPLY)["responses"])
@@ -279,13 +281,17 @@ class ElasticWriter:
         """Add `chunks` with their vectors, row by row; an id that is already there is replaced."""
         rows = checked(vectors, self._dims, f"Index {self._index.name!r}")
         for part in elastic_requests.batches(chunks, self._dims):
-            self._send([chunk.id for chunk in chunks[part]], elastic_requests.add_operations(chunks[part], rows[part]))
+            operations = [
+                line({"index": {"_id": chunk.id}}) + line(elastic_requests.chunk_source(chunk, row))
+                for chunk, row in zip(chunks[part], rows[part], strict=True)
+            ]
+            self._send([chunk.id for chunk in chunks[part]], operations)
 
     def delete(self, chunk_ids: Sequence[str]) -> None:
         """Remove chunks; unknown ids are ignored."""
         for begin in range(0, len(chunk_ids), 10 * BATCH_CHUNKS):
             ids = chunk_ids[begin : begin + 10 * BATCH_CHUNKS]
-            self._send(ids, [elastic_requests.line({"delete": {"_id": chunk_id}}) for chunk_id in ids])
+            self._send(ids, [line({"delete": {"_id": chunk_id}}) for chunk_id in ids])
 
     def publish(self, expected: int, content: str = "") -> None:
         """Check the number of chunks, move the alias to the content in one step, and delete the old content.

@@ -208,11 +208,6 @@ def knn_body(vector: Vectors, depth: int, candidates: int | None) -> Body:
     return {"knn": knn, "size": size, **ONLY_SORT}
 
 
-def bm25_body(query: str, depth: int) -> Body:
-    """Return the search for the chunks that share terms with the query, by BM25."""
-    return {"query": {"match": {"terms": searchable(query)}}, "size": depth, **ONLY_SORT}
-
-
 def chunk_source(chunk: Chunk, vector: Vectors) -> Body:
     """Return the fields that are stored of one chunk; no vector when it has no numbers."""
     place = {"chunk_id": chunk.id, "document_id": chunk.document_id, "start": chunk.start, "end": chunk.end}
@@ -244,12 +239,6 @@ def line(body: Body) -> bytes:
     import orjson
 
     return orjson.dumps(body, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_APPEND_NEWLINE)
-
-
-def add_operations(chunks: Sequence[Chunk], vectors: Vectors) -> list[bytes]:
-    """Return the operations of a bulk request that add chunks, or replace those of the same id."""
-    pairs = zip(chunks, vectors, strict=True)
-    return [line({"index": {"_id": chunk.id}}) + line(chunk_source(chunk, row)) for chunk, row in pairs]
 
 
 def switch_actions(alias: str, concrete: str, holders: Iterable[str]) -> list[Body]:
