@@ -82,7 +82,9 @@ class RowsFile:
 def open_rows(folder: Path, dims: int) -> Rows:
     """Map vectors, and open their terms; OSError or ValueError for files that are missing, cut or of another shape."""
     ends = np.load(folder / "ends.npy")
-    vectors = mapped(folder / "vectors.f32", np.dtype("<f4"), (len(ends) - 1, dims))
+    file, shape = folder / "vectors.f32", (len(ends) - 1, dims)
+    size = _check_size(file, int(np.prod(shape)) * 4)
+    vectors = np.asarray(np.memmap(file, "<f4", "r", shape=shape)) if size else np.empty(shape, "<f4")
     _check_size(folder / "terms.txt", int(ends[-1]))
     text = os.open(folder / "terms.txt", os.O_RDONLY)
     rows = Rows(vectors, text, ends)
@@ -96,12 +98,6 @@ def _check_size(path: Path, expected: int) -> int:
     if size != expected:
         raise ValueError(f"{path.name} has {size:,} bytes instead of {expected:,}")
     return size
-
-
-def mapped(path: Path, kind: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
-    """Map a whole file as an array; ValueError when its size is not that of the array."""
-    size = _check_size(path, int(np.prod(shape)) * kind.itemsize)
-    return np.asarray(np.memmap(path, kind, "r", shape=shape)) if size else np.empty(shape, kind)
 
 
 def save_array(path: Path, values: NDArray[Any]) -> None:
