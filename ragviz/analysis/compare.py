@@ -261,8 +261,12 @@ def compare(
     k = min(sides[0].config["k"], depth) if k is None else k
     if not 1 <= k <= depth:
         raise UsageError(f"k = {k}, but the runs rank {depth} chunks: give a k from 1 to {depth}.")
-    asked_of, everyone = cache(lambda ids: Asked(ids, documents or {})), range(len(sides))
-    columns = _of_answers(sides, asked_of)
+    clusters = cache(lambda ids: clusters_of([(documents or {}).get(i, ()) for i in ids]))
+    everyone, columns = range(len(sides)), dict[str, Scored]()
+    for name in answer_metrics(sides):
+        if len(versions(sides, name)) == 1:
+            asked, numbers, applicable = side_by_side([side.scores[name] for side in sides])
+            columns[name] = asked, clusters(asked), numbers, applicable
     answers = [name for name in columns if Scores(columns).of(name, everyone).question_ids]
     rankings = [side.measure(k, depth) for side in sides]
     ids, rows = _common(sides, rankings, needed=not answers)
@@ -270,7 +274,7 @@ def compare(
     primary, own = _labels(sides, primary, k, depth, measured=label("recall", k) in values)
     values |= {name: _at_own_k(sides, rows, name, depth) for name in sorted(own) if values}
     applies = np.ones((len(sides), len(ids)), dtype=np.bool_)
-    scored = Scores(columns | {name: (asked_of(ids), matrix, applies) for name, matrix in values.items()})
+    scored = Scores(columns | {name: (ids, clusters(ids), matrix, applies) for name, matrix in values.items()})
     names, made_by = [side.name for side in sides], tuple((generators or {}).get(i, "") for i in ids)
     paired = {name: scored.of(name, everyone) for name in [*values, *answers]}
     rule = _rule(primary, minimum_effect, k, values, answers)
@@ -280,7 +284,7 @@ def compare(
         depth=depth,
         rule=rule,
         question_ids=ids,
-        clusters=asked_of(ids).clusters,
+        clusters=clusters(ids),
         settings=settings_that_differ(sides),
         notes=(
             *notes(sides, k, depth, [len(each.question_ids) for each in rankings], len(ids), own),
@@ -294,15 +298,6 @@ def compare(
         asked=sides[0].asked if sides[0].config.get("split") and len({side.asked for side in sides}) == 1 else "",
         generators=made_by,
     )
-
-
-def _of_answers(sides: Sequence[RunSide], asked_of: Callable[[tuple[str, ...]], Asked]) -> dict[str, Scored]:
-    columns = {}
-    for name in answer_metrics(sides):
-        if len(versions(sides, name)) == 1:
-            ids, values, applicable = side_by_side([side.scores[name] for side in sides])
-            columns[name] = asked_of(ids), values, applicable
-    return columns
 
 
 def _labels(sides: Sequence[RunSide], primary: str, k: int, depth: int, *, measured: bool) -> tuple[str, set[str]]:
@@ -320,51 +315,33 @@ def _labels(sides: Sequence[RunSide], primary: str, k: int, depth: int, *, measu
     return primary, own | ({label("recall", OWN)} if measured and is_own else set())
 
 
-class Asked:
-    """The questions that all runs were asked of a metric, in clusters of those about the same documents."""
-
-    def __init__(self, ids: tuple[str, ...], documents: Mapping[str, Collection[str]]) -> None:
-        self.ids, self.clusters = ids, clusters_of([documents.get(i, ()) for i in ids])
-        self._parts: dict[bytes, tuple[tuple[str, ...], Clusters]] = {}
-
-    def part(self, rows: NDArray[np.int64]) -> tuple[tuple[str, ...], Clusters]:
-        """Return the ids and the clusters of some of the questions, by their places; the same for the same places."""
-        if len(rows) == len(self.ids):
-            return self.ids, self.clusters
-        key = rows.tobytes()
-        if key not in self._parts:
-            self._parts[key] = tuple([self.ids[row] for row in rows.tolist()]), self.clusters.take(rows)
-        return self._parts[key]
-
-
-Scored: TypeAlias = tuple[Asked, Floats, NDArray[np.bool_]]
+Scored: TypeAlias = tuple[tuple[str, ...], Clusters, Floats, NDArray[np.bool_]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scores:
-    """The scores of all runs by metric: of which questions, values, NaN for none, and where the metric applies.
+    """The scores of all runs by metric: question ids, clusters, values, NaN for none, and where the metric applies.
 
-    Both are (runs, n).
+    Both of the last are (runs, n).
     """
 
     columns: Mapping[str, Scored]
 
     def of(self, name: str, runs: Sequence[int]) -> Paired:
         """Return the scores of some runs, by their places, of the questions for which all of these have one."""
-        asked, matrix, _ = self.columns[name]
+        ids, clusters, matrix, _ = self.columns[name]
         some = matrix[list(runs)]
         rows = np.flatnonzero(~np.isnan(some).any(axis=0))
-        ids, clusters = asked.part(rows)
-        return Paired(ids, some if ids is asked.ids else some[:, rows], clusters)
+        if len(rows) == len(ids):
+            return Paired(ids, some, clusters)
+        return Paired(tuple(ids[row] for row in rows.tolist()), some[:, rows], clusters.take(rows))
 
     def missing(self, name: str, run: int) -> Missing | None:
         """Describe what the baseline and a run lack, of the questions to which the metric applies in one of them."""
-        asked, matrix, applicable = self.columns[name]
+        _, clusters, matrix, applicable = self.columns[name]
         rows = np.flatnonzero(applicable[0] | applicable[run])
         baseline, other = matrix[0, rows], matrix[run, rows]
-        lacking = np.isnan(baseline).any() or np.isnan(other).any()
-        clusters = asked.part(rows)[1] if lacking else None
-        return missing(baseline, other, clusters, limits=range_of(name))
+        return missing(baseline, other, clusters.take(rows), limits=range_of(name))
 
 
 def _rule(

@@ -7,7 +7,6 @@ from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from pathlib import Path
-from sys import intern
 from typing import Any
 
 import numpy as np
@@ -154,16 +153,8 @@ def to_be_stored(overview: Overview) -> Overview:
 
 
 def as_stored(body: Mapping[str, Any], current: Run) -> Overview:
-    """Return the overview of a run from what was stored.
-
-    Ids are interned: those of runs of the same questions are the same objects, and compared at once.
-    """
+    """Return the overview of a run from what was stored."""
     overview: Overview = decoded(Overview, body)
-    overview = replace(
-        overview,
-        asked=replace(overview.asked, ids=tuple(map(intern, overview.asked.ids))),
-        summary=replace(overview.summary, question_ids=tuple(map(intern, overview.summary.question_ids))),
-    )
     judgement = replace(overview.judgement, controls=control_items.controls_of(current))
     answers = {
         name: replace(each, question_ids=each.question_ids or overview.asked.ids[: len(each.values)])

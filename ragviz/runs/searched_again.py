@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import io
+import json
+import zlib
 from collections.abc import Sequence
-from itertools import chain, pairwise
 from typing import Any
-
-import numpy as np
 
 from ragviz.core.configuration import IndexInfo, Run
 from ragviz.core.digests import digest
@@ -18,11 +16,11 @@ from ragviz.core.stopping import Progress, silent
 from ragviz.retrieval import search
 from ragviz.retrieval.retrievers import FUSED_DEPTH
 from ragviz.runs import choices, measurements
-from ragviz.store.schema import corpus_hash, questions_hash
+from ragviz.store.schema import corpus_hash, decoded, plain, questions_hash
 from ragviz.text.counts import first
 from ragviz.workspace import Workspace
 
-_VERSION = "3"
+_VERSION = "4"
 """Version of what is kept, and of the rule by which it is computed."""
 _BATCH = 100
 """Questions that are searched together."""
@@ -89,7 +87,8 @@ def search_again(workspace: Workspace, current: Run, *, progress: Progress = sil
     questions = [question for question in workspace.store.rankings.questions(current.id) if question.evidence]
     key, kept = key_of(workspace, current, questions), workspace.store.cache("replay")
     if not kept.held([key]):
-        kept.put_many({key: encoded(_searched(workspace, current, info, questions, progress))})
+        found = _searched(workspace, current, info, questions, progress)
+        kept.put_many({key: zlib.compress(json.dumps(found, default=plain).encode(), 1)})
     return {"run": current.name, "questions": len(questions)}
 
 
@@ -107,7 +106,7 @@ def key_of(workspace: Workspace, current: Run, questions: Sequence[Question]) ->
 
 def components(
     workspace: Workspace, current: Run, questions: Sequence[Question]
-) -> tuple[list[Ranking], list[Ranking]] | None:
+) -> tuple[Sequence[Ranking], Sequence[Ranking]] | None:
     """Return the rankings by vectors and by words that a hybrid run fuses, each to `reach`; None before the search.
 
     `questions` are those of the run with evidence.
@@ -116,7 +115,7 @@ def components(
     body = workspace.store.cache("replay").get_many([key]).get(key) if key else None
     if body is None:
         return None
-    both = decoded(body)
+    both = decoded(tuple[Ranking, ...], json.loads(zlib.decompress(body)))
     return both[: len(questions)], both[len(questions) :]
 
 
@@ -136,30 +135,3 @@ def _searched(
     finally:
         spending.settle()
     return found
-
-
-def encoded(rankings: Sequence[Ranking]) -> bytes:
-    """Encode rankings, for `decoded`; scores are kept to float64."""
-    ids = sorted({*chain.from_iterable(each.ids for each in rankings)})
-    number = {chunk_id: place for place, chunk_id in enumerate(ids)}
-    out = io.BytesIO()
-    np.savez_compressed(
-        out,
-        ids=np.array(ids, dtype=np.str_),
-        lengths=np.array([len(each.ids) for each in rankings], dtype=np.int64),
-        chunks=np.array([number[i] for each in rankings for i in each.ids], dtype=np.int32),
-        scores=np.array([score for each in rankings for score in each.scores], dtype=np.float64),
-    )
-    return out.getvalue()
-
-
-def decoded(body: bytes) -> list[Ranking]:
-    """Decode what `encoded` made.
-
-    >>> decoded(encoded([Ranking(("b", "a"), (0.5, 0.25)), Ranking((), ())]))
-    [Ranking(ids=('b', 'a'), scores=(0.5, 0.25)), Ranking(ids=(), scores=())]
-    """
-    with np.load(io.BytesIO(body), allow_pickle=False) as kept:
-        ends = np.cumsum([0, *kept["lengths"]]).tolist()
-        names, scores = kept["ids"][kept["chunks"]].tolist(), kept["scores"].tolist()
-    return [Ranking(tuple(names[a:b]), tuple(scores[a:b])) for a, b in pairwise(ends)]

@@ -44,7 +44,7 @@ class StoredRankings:
     own: Reading
     clusters: Clusters
     sizes: Mapping[str, int] | None
-    fused: tuple[list[Ranking], list[Ranking]] | None
+    fused: tuple[Sequence[Ranking], Sequence[Ranking]] | None
 
 
 def stored_of(workspace: Workspace, current: Run, pairs: Pairs | None = None) -> StoredRankings:

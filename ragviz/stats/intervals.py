@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from statistics import NormalDist
 from typing import TypeVar
 
@@ -30,9 +29,7 @@ LARGE = 2_000
 FEW_SCORES = 10
 """Below this many scores, 0 and one other value that is not 1 may be chance of a metric that has others too."""
 
-_CELLS = 2_000_000  # numbers held at once while resampling: bounds memory, whatever n is
-_PIECE = 200_000  # numbers drawn at once: whole, they would take four times the memory of their counts
-_KEPT = 160  # rows up to which resamples are kept: 2 bytes each, 0.6 MB for 2,000 resamples
+_PIECE = 200_000  # numbers drawn at once: bounds memory, whatever n is
 _LEVEL = 0.975  # the upper end of a two-sided 95 % interval
 _Z = NormalDist().inv_cdf(_LEVEL)
 
@@ -272,27 +269,9 @@ def resampled_means(
 def resamples(n: int, seed: int, samples: int) -> Iterator[NDArray[np.float32]]:
     """How often each of n rows is drawn in each resample: blocks of shape (≤ samples, n) that add up to `samples`."""
     random = np.random.default_rng(seed)
-    block = max(1, _CELLS // n)
-    if samples <= block and n <= _KEPT:
-        yield _small_resamples(n, seed, samples).astype(np.float32)
-        return
-    for start in range(0, samples, block):
-        yield _drawn(random, n, min(block, samples - start))
-
-
-@lru_cache(maxsize=128)
-def _small_resamples(n: int, seed: int, samples: int) -> NDArray[np.uint16]:
-    """Return the only block of `resamples`, which many documents with as many questions share; 80 MB in all."""
-    return _drawn(np.random.default_rng(seed), n, samples).astype(np.uint16)
-
-
-def _drawn(random: np.random.Generator, n: int, size: int) -> NDArray[np.float32]:
-    """Return how often each of n rows is drawn in each of `size` resamples, (size, n)."""
-    counts = np.empty((size, n), dtype=np.float32)
     rows = max(1, _PIECE // n)
-    for start in range(0, size, rows):
-        piece = counts[start : start + rows]
-        drawn = random.integers(0, n, size=piece.shape, dtype=np.int32)
-        drawn += np.arange(len(piece), dtype=np.int32)[:, None] * n
-        piece[:] = np.bincount(drawn.ravel(), minlength=piece.size).reshape(piece.shape)
-    return counts
+    for start in range(0, samples, rows):
+        size = min(rows, samples - start)
+        drawn = random.integers(0, n, size=(size, n), dtype=np.int32)
+        drawn += np.arange(size, dtype=np.int32)[:, None] * n
+        yield np.bincount(drawn.ravel(), minlength=size * n).reshape(size, n).astype(np.float32)
