@@ -34,7 +34,7 @@ from ragviz.models.refusals import LONGEST_RETRY_AFTER, MOST_WORDS
 from ragviz.models.replies import MOST_TOKENS, Cut, Malformed
 from ragviz.models.requests import MODES, Completion, Message, Mode, Prices, Reply, Request, Spending, Usage, cost
 from ragviz.models.transport import Gate, Pace
-from ragviz.models.vectors import NoVector, decoded, of_unit_length
+from ragviz.models.vectors import decoded, of_unit_length
 from ragviz.text.untrusted import storable, without_keys
 
 if TYPE_CHECKING:
@@ -527,10 +527,7 @@ class ModelClient:
                 raise Malformed("a response without embeddings") from None
             if vectors.ndim != 2 or len(vectors) != len(inputs):
                 raise Malformed(f"vectors of shape {vectors.shape} for {len(inputs)} texts")
-            try:
-                return of_unit_length(vectors)
-            except NoVector as wrong:
-                raise Malformed(str(wrong), wrong.step, wrong.place) from None
+            return of_unit_length(vectors)
 
         return self._persist(model, attempt)
 

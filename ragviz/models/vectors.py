@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ragviz.core.digests import digest
 from ragviz.core.errors import ModelError
 from ragviz.core.reply_cache import Cache
+from ragviz.models.replies import Malformed
 from ragviz.text.untrusted import without_surrogates
 
 Vectors = NDArray[np.float32]
@@ -26,17 +27,6 @@ Batch = tuple[list[int], Vectors]
 """Positions in a list of texts, and their vectors row by row."""
 Remote = Callable[[str, Sequence[str]], Iterable[Batch]]
 """(model, texts) -> their vectors in batches: `chat.ModelClient.embed`."""
-
-
-class NoVector(Exception):
-    """A vector that cannot be used, of the text at `place`; the message says what it is."""
-
-    step = "Choose another embedder, or take the text out."
-
-    def __init__(self, message: str, place: int) -> None:
-        """Keep whose vector it is."""
-        self.place = place
-        super().__init__(message)
 
 
 def decoded(vector: str | list[float]) -> NDArray[np.float32]:
@@ -54,14 +44,14 @@ def of_unit_length(vectors: NDArray[np.float32]) -> Vectors:
     """Return vectors, row by row, divided by their lengths.
 
     Raises:
-        NoVector: one is zero, or has a number that is not finite.
+        Malformed: one is zero, or has a number that is not finite.
 
     """
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     wrong = np.flatnonzero(~np.isfinite(lengths) | (lengths == 0))
     if len(wrong):
         what = "a zero vector" if lengths[wrong[0]] == 0 else "a vector with a number that is not finite"
-        raise NoVector(what, int(wrong[0]))
+        raise Malformed(what, "Choose another embedder, or take the text out.", int(wrong[0]))
     return np.asarray(vectors / lengths, dtype=np.float32)
 
 
@@ -185,7 +175,7 @@ def _checked(vectors: Vectors, embedder: Embedder, places: Sequence[int]) -> Vec
         )
     try:
         return of_unit_length(vectors)
-    except NoVector as wrong:
+    except Malformed as wrong:
         error = ModelError(f"'{embedder.name}' made {wrong}. {wrong.step}")
-        error.place = places[wrong.place]
+        error.place = None if wrong.place is None else places[wrong.place]
         raise error from None

@@ -19,7 +19,7 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """A file: its rows, each with what it is called, or the one JSON object that it is, as `whole`."""
+    """A file or a table in it: its rows, each with what it is called, or the one JSON object that it is, as `whole`."""
 
     name: str
     rows: tuple[tuple[str, Row], ...] = ()

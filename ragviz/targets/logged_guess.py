@@ -10,7 +10,7 @@ from ragviz.core.errors import InputError
 from ragviz.documents.tables_in import REFUSED, structured
 from ragviz.targets.logged_content import Content, as_rows, missing, number, plain
 from ragviz.targets.logged_roles import ROLES
-from ragviz.targets.logged_tables import DEEPEST, SAMPLE, Table, cell, columns_of, lists_in, name_of, transposed
+from ragviz.targets.logged_tables import DEEPEST, SAMPLE, cell, columns_of, lists_in, name_of, transposed
 from ragviz.targets.logged_values import passages_in, text_in, turns_in, whole_in
 
 PREFIXES = re.compile(
@@ -39,7 +39,7 @@ _EITHER = {"answer", "answers"}
 """What systems and references are both called."""
 
 
-def guessed(tables: Sequence[Table], columns: Sequence[str]) -> dict[str, str]:
+def guessed(tables: Sequence[Content], columns: Sequence[str]) -> dict[str, str]:
     """Return columns by role, by what they are called and what they hold."""
     rows = [row for table in tables for _, row in table.rows[:SAMPLE] if REFUSED not in row]
     # How many objects a column is in, without those that hold all that was put in, or came out.
@@ -219,19 +219,19 @@ def parts_of(roles: Mapping[str, str]) -> list[str]:
     return [part for columns in roles.values() for part in columns.split(", ") if part]
 
 
-def lists_contexts(tables: Sequence[Table], roles: Mapping[str, str]) -> bool:
+def lists_contexts(tables: Sequence[Content], roles: Mapping[str, str]) -> bool:
     """Return whether rows list what was read: one text or id a row, without a question, is a corpus."""
     columns = [roles[role] for role in ("contexts", "context_ids") if role in roles]
     return any(isinstance(structured(cell(row, each)), list) for each in columns for _, row in tables[0].rows[:SAMPLE])
 
 
-def tables_of(content: Content) -> list[Table]:
+def tables_of(content: Content) -> list[Content]:
     """Return the rows of a file; where they have no question, the longest list within that has, and those beside."""
     whole: Any = [row for _, row in content.rows] if content.whole is None else content.whole
-    one = Table("", content.rows if content.whole is None else as_rows(transposed(whole) or [whole]))
+    one = Content("", content.rows if content.whole is None else as_rows(transposed(whole) or [whole]))
     if (own := _worth(one, levels=DEEPEST if content.whole is None else 1)) > 1:
         return [one]
-    found = {path: Table("", rows) for path, rows in lists_in(whole, ()) if path}
+    found = {path: Content("", rows) for path, rows in lists_in(whole, ()) if path}
     worth = {path: _worth(table) for path, table in found.items()}
     best = max(found, key=lambda path: (worth[path], -len(path), len(found[path].rows)), default=())
     if worth.get(best, 0) <= (own if content.whole is None else 0) or (own and len(found[best].rows) < len(one.rows)):
@@ -244,10 +244,10 @@ def tables_of(content: Content) -> list[Table]:
         and sum(a != b for a, b in zip(path, best, strict=True)) < 2
         and len(columns & {*columns_of([table])}) * 2 >= len(columns)
     ]
-    return [Table(name_of(whole, path, beside), found[path].rows) for path in beside]
+    return [Content(name_of(whole, path, beside), found[path].rows) for path in beside]
 
 
-def _worth(table: Table, levels: int = DEEPEST) -> int:
+def _worth(table: Content, levels: int = DEEPEST) -> int:
     """Return how many of question, answer and contexts rows have; 0 without a question, unless they have the others."""
     roles = guessed([table], columns_of([table], levels)).keys()
     has = [role in roles for role in ("question", "answer", "contexts")]

@@ -14,7 +14,7 @@ from ragviz.documents.tables_in import REFUSED, structured
 from ragviz.targets import logged_guess, ragchecker
 from ragviz.targets.logged_content import Content, Row, missing, number, plain
 from ragviz.targets.logged_item import Log, LoggedItem, Passage, Reading, gathered
-from ragviz.targets.logged_tables import SAMPLE, Table, cell, columns_of
+from ragviz.targets.logged_tables import SAMPLE, cell, columns_of
 from ragviz.targets.logged_values import passages_in, text_in, texts_in, turns_in, whole_in
 from ragviz.text.counts import counted
 
@@ -78,7 +78,7 @@ def read(content: Content, given: Mapping[str, str], shape: str) -> Reading:
 
 
 class _Rows:
-    def __init__(self, table: Table, roles: Mapping[str, str], name: str, origin: str, *, is_only: bool) -> None:
+    def __init__(self, table: Content, roles: Mapping[str, str], name: str, origin: str, *, is_only: bool) -> None:
         self.table, self.roles, self.name, self.origin = table, roles, name, origin
         self.system = "" if is_only else table.name
         columns = roles.get("contexts", "")

@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ragviz.documents.tables_in import REFUSED, SHORT, structured
-from ragviz.targets.logged_content import Row, as_rows, plain
+from ragviz.targets.logged_content import Content, Row, as_rows, plain
 from ragviz.targets.logged_roles import ROLES
 
 SAMPLE, DEEPEST, MOST_COLUMNS, MOST_SYSTEMS = 200, 4, 1_000, 50
 """Rows from which roles are guessed, levels of objects within objects with columns; columns, systems at most."""
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """Rows, each with what it is called, and the name under which the file has them."""
-
-    name: str
-    rows: Sequence[tuple[str, Row]]
 
 
 def name_of(whole: Any, path: tuple[str, ...], beside: Sequence[tuple[str, ...]]) -> str:
@@ -32,7 +23,7 @@ def name_of(whole: Any, path: tuple[str, ...], beside: Sequence[tuple[str, ...]]
     return str(next((named[key] for key in ("name", "system", "model", "label", "id") if named.get(key)), path[at]))
 
 
-def lists_in(value: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Sequence[tuple[str, Row]]]]:
+def lists_in(value: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], tuple[tuple[str, Row], ...]]]:
     """Yield the lists of objects in a value with the keys that lead there: also columns of equal length, as rows."""
     if len(path) > DEEPEST + 2:
         return
@@ -70,7 +61,7 @@ def transposed(value: Mapping[str, Any]) -> list[Row]:
     return [{key_is: key, **each} for key, each in value.items()]
 
 
-def columns_of(tables: Sequence[Table], levels: int = DEEPEST) -> tuple[str, ...]:
+def columns_of(tables: Sequence[Content], levels: int = DEEPEST) -> tuple[str, ...]:
     """Return the columns of rows, those of objects within them joined by dots, in the order in which they come."""
     names: dict[str, None] = {}
     for table in tables:
