@@ -86,16 +86,6 @@ def bank_request(reference: str, language: str) -> Request[BankReply]:
     return Request(messages, BankReply, max_tokens=THOUGHT + 250 * MOST, check=check)
 
 
-def bank_questions(reply: BankReply) -> list[tuple[str, str]]:
-    """Return the (key information, question) pairs of a reply: at most `MOST`, without blank and repeated questions."""
-    pairs: dict[str, tuple[str, str]] = {}
-    for each in reply.key_questions:
-        key, question = (" ".join(text.split()) for text in (each.key, each.question))
-        if question:
-            pairs.setdefault(question.casefold(), (key, question))
-    return list(pairs.values())[:MOST]
-
-
 class ReadAnswer(BaseModel):
     """The text's answer to one question."""
 
@@ -296,7 +286,12 @@ def _bank(state: State, plan: Plan, ask: Asks) -> Bank | None:
     request, attempt = bank_request(reference, lang), min(1, state.item.seed)
     version = VERSIONS["bank"]
     reply = ask_judge(state, plan, ask, ("bank", version), request, attempt, ASK_OTHERS)
-    pairs = bank_questions(reply)
+    asked: dict[str, tuple[str, str]] = {}
+    for each in reply.key_questions:
+        key, question = (" ".join(text.split()) for text in (each.key, each.question))
+        if question:
+            asked.setdefault(question.casefold(), (key, question))
+    pairs = list(asked.values())[:MOST]
     questions = dict(enumerate(question for _, question in pairs))
     answers = _answers(state, plan, ask, "bank", reference, questions, own=True)
     items = tuple(BankItem(key, question, answers[number]) for number, (key, question) in enumerate(pairs))

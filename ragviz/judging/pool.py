@@ -262,7 +262,9 @@ def known(
         if body["claims"] != of_text.key:
             continue
         if about == of_text.about_sets:
-            of_text.sets.append(read_set(body))
+            found = {int(number): needed for number, needed in body["found"].items()}
+            numbers, calls = frozenset(body["numbers"]), tuple(body["calls"])
+            of_text.sets.append(Together(frozenset(body["chunks"]), numbers, found, calls))
             continue
         for place in (place for place, key in enumerate(keys) if key == chunk):
             of_text.rows[place], of_text.calls[place] = read_row(body), tuple(body["calls"])
@@ -274,12 +276,6 @@ def known(
 def read_row(body: Mapping[str, Any]) -> tuple[ClaimVerdict, ...]:
     """Return the verdicts of one chunk on the claims, as the pool keeps them."""
     return tuple(ClaimVerdict(verdict, sentence) for verdict, sentence in body["row"])
-
-
-def read_set(body: Mapping[str, Any]) -> Together:
-    """Return what was asked about a set of chunks, as the pool keeps it."""
-    found = {int(number): needed for number, needed in body["found"].items()}
-    return Together(frozenset(body["chunks"]), frozenset(body["numbers"]), found, tuple(body["calls"]))
 
 
 def _together(rows: Mapping[int, Sequence[ClaimVerdict]], keys: Sequence[str], calls: tuple[str, ...]) -> Together:

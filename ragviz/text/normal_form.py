@@ -147,14 +147,10 @@ def terms(text: str) -> list[str]:
     runs: list[str] = RUNS.findall(text)
     if not HAN_RUN.search(text) and not HANGUL_RUN.search(text):
         return runs
-    return [term for run in runs for term in (han_terms(run) if HAN_RUN.match(run) else hangul_terms(run))]
-
-
-def hangul_terms(run: str) -> list[str]:
-    """Return a word, and of a Korean one of three syllables or more the pairs of neighbours."""
-    return [run, *map("".join, pairwise(run))] if len(run) > 2 and HANGUL_RUN.fullmatch(run) else [run]
-
-
-def han_terms(run: str) -> list[str]:
-    """Return the characters of `run`, and its pairs of neighbours."""
-    return [*run, *map("".join, pairwise(run))]
+    found: list[str] = []
+    for run in runs:
+        is_han = HAN_RUN.match(run)
+        found += run if is_han else [run]
+        if is_han or (len(run) > 2 and HANGUL_RUN.fullmatch(run)):  # three syllables or more
+            found += map("".join, pairwise(run))
+    return found
