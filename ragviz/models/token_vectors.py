@@ -97,7 +97,7 @@ class KeptPassages:
         """
         if self._rows * self._dims * 2 > MOST_BYTES:
             self._places, self._rows = {}, 0
-        missing = {key: text for text in texts if (key := _key(text)) not in self._places}
+        missing = {key: text for text in texts if (key := digest(text, length=32)) not in self._places}
         keys = list(missing)
         if not keys:
             return
@@ -117,14 +117,10 @@ class KeptPassages:
 
     def read(self, texts: Sequence[str]) -> tuple[Vectors, NDArray[np.intp]]:
         """Return the vectors of all tokens of texts that were added, one text after the other, and their numbers."""
-        places = [self._places[_key(text)] for text in texts]
+        places = [self._places[digest(text, length=32)] for text in texts]
         parts = [np.empty((0, self._dims), np.float16)]
         for first, count in places:
             self._file.seek(first * self._dims * 2)
             data = self._file.read(count * self._dims * 2)
             parts.append(np.frombuffer(data, dtype=np.float16).reshape(count, self._dims))
         return np.concatenate(parts).astype(np.float32), np.array([count for _, count in places], dtype=np.intp)
-
-
-def _key(text: str) -> str:
-    return digest(text, length=32)

@@ -237,15 +237,11 @@ class Asker:
         self._gate, self._lock, self._next = Gate(endpoint.concurrency), threading.Lock(), 0.0
 
     @cached_property
-    def _library(self) -> Any:
-        return transport.http_library()
-
-    @cached_property
     def _client(self) -> Any:
         # No redirect is followed: the question and the headers go to the address that was given, as with models.
-        limit, bounds = self.endpoint.timeout, self._library.Limits(max_connections=None)
-        timeout = self._library.Timeout(limit, connect=max(limit / 2, 0.1))
-        return self._library.Client(
+        limit, library = self.endpoint.timeout, transport.http_library()
+        bounds, timeout = library.Limits(max_connections=None), library.Timeout(limit, connect=max(limit / 2, 0.1))
+        return library.Client(
             timeout=timeout, limits=bounds, follow_redirects=False, verify=certificates.context(self._ca_file)
         )
 
@@ -292,8 +288,10 @@ class Asker:
         """Return the request for a question as it may be shown: variables by their names."""
         head = [f"{self.endpoint.method} {addresses.within(self._address(question, expanded=False))}"]
         head += [f"{name}: {value}" for name, value in self.endpoint.headers.items()]
-        body = json.dumps(self._body(question), ensure_ascii=False, indent=2) if self.endpoint.method != "GET" else ""
-        return "\n".join([*head, *(["", body] if body else [])])
+        if self.endpoint.method != "GET":
+            body = filled(_template(self.endpoint), self._filling(question))
+            head += ["", json.dumps(body, ensure_ascii=False, indent=2)]
+        return "\n".join(head)
 
     def _filling(self, question: Question) -> dict[str, Any]:
         turns = [pair for asked, said in question.history for pair in (("user", asked), ("assistant", said))]
@@ -306,9 +304,6 @@ class Asker:
                 "let the question stand in its body once."
             )
         return values
-
-    def _body(self, question: Question) -> Any:
-        return filled(_template(self.endpoint), self._filling(question))
 
     def _address(self, question: Question, *, expanded: bool) -> str:
         values = self._filling(question)
@@ -323,10 +318,11 @@ class Asker:
         body = None
         if endpoint.method != "GET":
             headers["Content-Type"] = "application/json"
-            body = json.dumps(self._body(question), ensure_ascii=False).encode()
+            filled_in = filled(_template(endpoint), self._filling(question))
+            body = json.dumps(filled_in, ensure_ascii=False).encode()
         given = {n: _VARIABLE.sub(lambda m: self._variables[m[1]], v) for n, v in endpoint.headers.items()}
         headers = {name: v for name, v in headers.items() if name.lower() not in map(str.lower, given)} | given
-        address, library = self._address(question, expanded=True), self._library
+        address, library = self._address(question, expanded=True), transport.http_library()
         try:
             with self._client.stream(endpoint.method, address, headers=headers, content=body) as response:
                 if addresses.is_of_machine(response.extensions["network_stream"].get_extra_info("server_addr")[0]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ValidationError
+from pydantic import BaseModel, PlainValidator, ValidationError
 
 from ragviz.core.verdict import Claim, ClaimVerdict, Matrix, Verdict
 from ragviz.text.untrusted import first_fault
@@ -13,25 +13,33 @@ from ragviz.text.untrusted import first_fault
 _VERDICTS: Mapping[str, Verdict] = {"entailment": "supported", "neutral": "absent", "contradiction": "contradicted"}
 
 
-def _read_verdict(label: object) -> Verdict:
+def _read_verdict(label: object) -> ClaimVerdict:
     verdict = _VERDICTS.get(str(label).strip().lower())
     if verdict is None:
         raise ValueError(f"there is no verdict {label!r}: there are Entailment, Neutral and Contradiction")
-    return verdict
+    return ClaimVerdict(verdict)
 
 
-_Verdict = Annotated[Verdict, BeforeValidator(_read_verdict)]
+def _read_claim(claim: object) -> Claim:
+    words = claim if isinstance(claim, list) else [claim]
+    if not all(isinstance(each, str) for each in words):
+        raise ValueError("a claim is a sentence, or a list of texts")
+    return Claim(" ".join(map(str, words)))
+
+
+_Row = tuple[Annotated[ClaimVerdict, PlainValidator(_read_verdict)], ...]
+_Claims = tuple[Annotated[Claim, PlainValidator(_read_claim)], ...]
 
 
 class _Verdicts(BaseModel):
     """RAGChecker's claims, as triples or sentences, and its verdicts on them; None where it did not check."""
 
-    response_claims: list[list[str] | str] | None = None
-    gt_answer_claims: list[list[str] | str] | None = None
-    answer2response: list[_Verdict] | None = None
-    response2answer: list[_Verdict] | None = None
-    retrieved2response: list[list[_Verdict]] | None = None
-    retrieved2answer: list[list[_Verdict]] | None = None
+    response_claims: _Claims | None = None
+    gt_answer_claims: _Claims | None = None
+    answer2response: _Row | None = None
+    response2answer: _Row | None = None
+    retrieved2response: tuple[_Row, ...] | None = None
+    retrieved2answer: tuple[_Row, ...] | None = None
 
 
 _VERDICTS_ON = {
@@ -65,29 +73,15 @@ def matrix_of(row: Mapping[str, Any], passages: int, *, answered: bool) -> Matri
     for name in ("retrieved2response", "retrieved2answer"):
         if any(len(each) != passages for each in getattr(found, name) or ()):
             raise ValueError(f"{name} must have a verdict for each of {passages} passages")
-    by_chunk, places = _rows(found.retrieved2answer), range(passages)
+    by_chunk, places = found.retrieved2answer, range(passages)
     useful = None if not by_chunk else tuple(any(v[n].verdict == "supported" for v in by_chunk) for n in places)
     return Matrix(
         chunks=tuple(map(str, places)),
-        answer_claims=_claims(found.response_claims),
-        reference_claims=_claims(found.gt_answer_claims),
-        answer_by_chunk=_rows(found.retrieved2response),
+        answer_claims=found.response_claims,
+        reference_claims=found.gt_answer_claims,
+        answer_by_chunk=found.retrieved2response,
         reference_by_chunk=by_chunk,
-        answer_by_reference=_row(found.answer2response),
-        reference_by_answer=_row(found.response2answer),
+        answer_by_reference=found.answer2response,
+        reference_by_answer=found.response2answer,
         useful=useful,
     )
-
-
-def _row(verdicts: list[Verdict] | None) -> tuple[ClaimVerdict, ...] | None:
-    return None if verdicts is None else tuple(map(ClaimVerdict, verdicts))
-
-
-def _rows(verdicts: list[list[Verdict]] | None) -> tuple[tuple[ClaimVerdict, ...], ...] | None:
-    return None if verdicts is None else tuple(tuple(map(ClaimVerdict, row)) for row in verdicts)
-
-
-def _claims(claims: list[list[str] | str] | None) -> tuple[Claim, ...] | None:
-    if claims is None:
-        return None
-    return tuple(Claim(claim if isinstance(claim, str) else " ".join(claim)) for claim in claims)
