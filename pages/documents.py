@@ -64,10 +64,6 @@ def upload(corpus: Corpus) -> None:
         )
 
 
-def waits(path: str, outcome: dict[str, Any]) -> bool:
-    return outcome["status"] in tasks.WAITING and Path(path).exists()
-
-
 def outcomes_of(corpus: Corpus, job: Job) -> None:
     files = tasks.files_of(job)
     others = [(path, each) for path, each in files if each["status"] not in ("added", "replaced", "same")]
@@ -133,11 +129,6 @@ def asking_of(corpus: Corpus, ids: frozenset[str]) -> int:
     return authoring.anchored(store, corpus.id, ids)
 
 
-def delete_documents(corpus: Corpus, names: list[str]) -> None:
-    corpus_verbs.delete_documents(workspace, corpus, names)
-    st.toast(f"{wording.counted(len(names), 'document')} deleted")
-
-
 def locked(corpus: Corpus, job: Job, path: str, outcome: dict[str, Any]) -> None:
     """Draw the field for a file's password, which is stored nowhere."""
     name = plain(outcome["name"])
@@ -200,7 +191,10 @@ def delete_popover(corpus: Corpus, documents: list[DocumentInfo]) -> None:
                 f"This deletes {wording.counted(len(names), 'document')}, the parsed text included. "
                 f"{stake or 'No question has its evidence there'}; indexes keep the chunks until they are updated.",
                 "Delete",
-                lambda: delete_documents(corpus, names),
+                lambda: (
+                    corpus_verbs.delete_documents(workspace, corpus, names),
+                    st.toast(f"{wording.counted(len(names), 'document')} deleted"),
+                ),
             )
         if st.button(f"Delete the whole corpus “{plain(corpus.name)}”", disabled=acting.off("admin")):
             notices.confirm(
@@ -308,7 +302,7 @@ with heading.header("Documents", f"The documents of {corpus.name}, and problems 
         address.go_to("index", corpus=corpus.name)
 upload(corpus)
 for place, job in enumerate(job_panel.finished_jobs("documents", corpus.id)):  # the newest, and what needs a decision
-    if not place or any(waits(path, outcome) for path, outcome in tasks.files_of(job)):
+    if not place or any(each["status"] in tasks.WAITING and Path(p).exists() for p, each in tasks.files_of(job)):
         outcomes_of(corpus, job)
 if documents:
     documents_table(corpus, documents)

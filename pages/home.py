@@ -200,16 +200,6 @@ STATUS = {"works": ":blue[●]", "optional": ":gray[○]", "broken": ":orange[�
 WORDS = {"works": "", "optional": "optional, ", "broken": "does not work: "}
 
 
-def checklist() -> None:
-    settings = workspace.settings
-    names = (settings.embedder, settings.elasticsearch_url, settings.openai_base_url, settings.model)
-    for check in checks(store.address, *map(str, names), str(settings.model_configured)):
-        with st.container(gap=None):
-            st.markdown(f"{STATUS[check.status]} **{check.name}** {WORDS[check.status]}{plain(check.detail)}")
-            if check.fix:
-                st.caption(plain(check.fix))
-
-
 heading.header("Home", ABOUT)
 corpora = store.corpora.all()
 if not corpora:
@@ -232,6 +222,12 @@ if left is not None:
 with right:
     heading.section("System status")
     with notices.errors_shown():
-        checklist()
+        settings = workspace.settings
+        names = (settings.embedder, settings.elasticsearch_url, settings.openai_base_url, settings.model)
+        for check in checks(store.address, *map(str, names), str(settings.model_configured)):
+            with st.container(gap=None):
+                st.markdown(f"{STATUS[check.status]} **{check.name}** {WORDS[check.status]}{plain(check.detail)}")
+                if check.fix:
+                    st.caption(plain(check.fix))
     if corpora and sample.NAME not in {c.name for c in corpora}:
         sample_button("Load the sample too")

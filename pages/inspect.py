@@ -78,11 +78,6 @@ def of_side(question_id: str) -> tuple[EvaluatedAnswer | None, Run]:
     return cache.evaluated_to(run, question_id), run
 
 
-def judge_calls(question_id: str) -> None:
-    evaluated, run = of_side(question_id)
-    case.judge_calls(run, cache.retrieved_for(run, question_id), evaluated)
-
-
 corpus = frame.need_corpus()
 done = [run for run in store.runs.all(corpus.id) if run.status == "done"]
 if not done:
@@ -116,7 +111,7 @@ notices.tabs(
     {
         "Case": lambda: case_tab(question_id),
         questeval_tab.NAME: lambda: questeval_tab.of_answer(*of_side(question_id)),
-        "Judge calls": lambda: judge_calls(question_id),
+        "Judge calls": lambda: case.judge_calls(question_id, *of_side(question_id)),
     },
     "case-tab",
 )

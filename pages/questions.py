@@ -1,12 +1,12 @@
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Literal
 
 import streamlit as st
 
 from ragviz.analysis.evaluate import KIND_TITLES
-from ragviz.core.question import SIDES, Question
+from ragviz.core.question import SIDES
 from ragviz.core.question_set import QuestionSet
 from ragviz.questions import without_model
 from ragviz.service import question_verbs
@@ -34,11 +34,7 @@ store = workspace.store
 
 @cache.kept(16)
 def figures(question_set: QuestionSet) -> tuple[dict[str, int], frozenset[str], int, str]:
-    """Return what the tiles tell of the questions of a set.
-
-    The number of each kind, the ids of the documents with evidence, the number with stale evidence, and the makers: of
-    the questions that a run asks.
-    """
+    """Return of the questions that a run asks: each kind's number, documents with evidence, stale ones, makers."""
     asked = [q for q in cache.questions_in(question_set) if q.asked]
     documents = frozenset(span.document_id for q in asked for span in q.spans)
     makers = ", ".join(sorted({wording.MAKERS.get(q.generator, q.generator) for q in asked}))
@@ -75,21 +71,6 @@ def free_name() -> str:
     return wording.free_name(f"{wording.short_name(corpus.name)}-questions", {s.name for s in store.sets.all()})
 
 
-def question_to_edit(set_id: str, questions: Sequence[Question]) -> Question | None:
-    """Return the question that is being edited according to the address, None when there is none.
-
-    When its set was deleted, another set is shown in its place; a question of the same id in it was not meant.
-    """
-    by_id = {q.id: q for q in questions}
-    edited = address.readable("edit", by_id.get, "a question of this set")
-    if edited is None:
-        st.session_state.pop("edited-in", None)
-    elif st.session_state.setdefault("edited-in", set_id) != set_id:
-        address.put(edit=None)
-        return None
-    return edited
-
-
 corpus = frame.need_corpus()
 sets = store.sets.all(corpus.id)
 names = {d.id: d.name for d in store.documents.all(corpus.id) if d.status == "ok"}
@@ -119,7 +100,7 @@ if not sets:
 import_tab.outcome(corpus, question_set.name if sets else "")
 generation_tab.newest(corpus.id)
 questions = cache.questions_in(question_set) if sets else []
-edited = question_to_edit(question_set.id if sets else "", questions)
+edited = address.readable("edit", {q.id: q for q in questions}.get, "a question of this set")
 if edited is not None:
     with notices.errors_shown():
         question_editor.edit(corpus, question_set, question_set.name, edited)

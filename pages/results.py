@@ -114,11 +114,6 @@ def overview() -> None:
             rescue_table.draw(run, k)
 
 
-def by_part() -> None:
-    parts = [partial(run_rankings.curves, summary, key)] if summary.n else []
-    notices.beside("by-part", *parts, partial(run_rankings.slices_table, run, summary, key))
-
-
 corpus = frame.need_corpus()
 all_runs = store.runs.all(corpus.id)
 runs = [run for run in all_runs if run.status == "done"]
@@ -180,9 +175,11 @@ if unranked and "reference" in cache.overview(run).asked.kind_of.values() and st
     questions = run.provenance["questions"]
     address.link("questions", "Find the evidence in the documents", set=questions, tab="Find evidence")
 figure.draw_so_far("results")
+by_part = [partial(run_rankings.curves, summary, key)] if summary.n else []
+by_part.append(partial(run_rankings.slices_table, run, summary, key))
 parts = {
     "Overview": overview,
-    **({} if unranked else {"By k and document": by_part}),
+    **({} if unranked else {"By k and document": partial(notices.beside, "by-part", *by_part)}),
     **({"Scores": partial(run_scores.distributions, run, judgement, key)} if judgement.metrics else {}),
     questeval_tab.NAME: partial(questeval_tab.draw, run, k, filtered_rows["Id"], key),
     "All metrics": partial(run_scores.metrics_table, run, summary),

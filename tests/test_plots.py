@@ -14,7 +14,7 @@ from ragviz.report.leaderboard_plots import Row
 def curve(name: str = "recall", last: int = 5, n: int = 80) -> Curve:
     k = np.arange(1, last + 1)
     mean = 1 - 0.5 / k
-    return Curve(name, k, mean, mean - 0.1, np.minimum(mean + 0.1, 1), n)
+    return Curve(name, mean, mean - 0.1, np.minimum(mean + 0.1, 1), n)
 
 
 @pytest.mark.parametrize("depth", [1, 3, 20, 21, 50, 100, 999])
@@ -25,8 +25,8 @@ def test_bins_hold_every_rank_once(depth: int) -> None:
 
 
 def test_histogram_counts_every_question_and_sets_misses_apart() -> None:
-    ranks = np.array([1, 1, 1, 2, 5, 30])
-    figure = curve_plots.rank_histogram(Ranks("r", ranks, 4), depth=50, k=3)
+    ranks = np.array([1, 1, 1, 2, 5, 30, 0, 0, 0, 0])
+    figure = curve_plots.rank_histogram(Ranks("r", ranks), depth=50, k=3)
     bar = figure.data[0]
     assert sum(bar.y) == 10
     by_ranks = dict(zip(map(tuple, bar.customdata), bar.y, strict=True))
@@ -80,7 +80,7 @@ def test_names_of_runs_cannot_break_a_figure_or_become_markup() -> None:
     assert figure.layout.yaxis.ticktext[0].endswith("…" + "y" * 13), "its end stays"
     drawn = [
         curve_plots.curves([curve(name)], k=1, by_run=True),
-        curve_plots.rank_histograms([Ranks(name, np.array([1]), 0)], depth=3, k=1),
+        curve_plots.rank_histograms([Ranks(name, np.array([1]))], depth=3, k=1),
         pair_plots.rank_scatter(ranks_at((1, 2)), (name, name), depth=3),
         pair_plots.score_scatter(ranks_at((0, 1)), (name, name), title=name),
         pair_plots.flow(flows.flow({"a": "fine"}, {"a": "fine"}), {"fine": name}, (name, name)),

@@ -16,14 +16,18 @@ from ragviz.report.style import ACCENT, CLICKABLE, CONTEXT, CUT, DASHES, WORSE, 
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """A metric for every k from 1: `k`, `mean`, `low` and `high` have the same shape; `n` questions were averaged."""
+    """A metric for every k from 1: `mean`, `low` and `high` have the same shape; `n` questions were averaged."""
 
     name: str
-    k: NDArray[np.int_]
     mean: Floats
     low: Floats
     high: Floats
     n: int
+
+    @property
+    def k(self) -> NDArray[np.int_]:
+        """Every k, of the shape of `mean`."""
+        return np.arange(1, len(self.mean) + 1)
 
 
 def curves(
@@ -99,16 +103,24 @@ Bins = Sequence[tuple[int, int]]
 
 @dataclass(frozen=True, slots=True)
 class Ranks:
-    """Ranks of a run's evidence: 1-based `ranks` of what was found, shape (found,), and the questions it was not."""
+    """The 1-based ranks of a run's evidence, one a question, 0 where it was not found."""
 
     name: str
     ranks: NDArray[np.int_]
-    misses: int
 
     @property
     def total(self) -> int:
         """Questions with evidence."""
-        return len(self.ranks) + self.misses
+        return len(self.ranks)
+
+    @property
+    def misses(self) -> int:
+        """Those whose evidence was not found."""
+        return self.total - self.within(int(self.ranks.max(initial=0)))
+
+    def within(self, k: int) -> int:
+        """Return how many questions find their evidence at rank `k` or better."""
+        return int(np.sum((self.ranks > 0) & (self.ranks <= k)))
 
     def counted(self, bins: Bins) -> list[int]:
         """Return how many questions each bar stands for."""
@@ -117,8 +129,8 @@ class Ranks:
     def words(self, depth: int, k: int) -> str:
         """Say how many questions find their evidence."""
         return (
-            f"{len(self.ranks)} of {self.total} questions have their evidence among the first {depth}, "
-            f"{int(np.sum(self.ranks <= k))} of them at rank {k} or better, {self.misses} are not in top {depth}."
+            f"{self.total - self.misses} of {self.total} questions have their evidence among the first {depth}, "
+            f"{self.within(k)} of them at rank {k} or better, {self.misses} are not in top {depth}."
         )
 
 
@@ -159,7 +171,7 @@ def rank_histogram(run: Ranks, *, depth: int, k: int, selected: tuple[int, int] 
         bar.marker.opacity = [1.0 if pair == selected else 0.3 for pair in [*bins, (0, 0)]]
     figure = go.Figure(bar)
     _rank_axes(figure, bins, highest)
-    _mark_cut(figure, bins, k, f"k = {k}: {int(np.sum(run.ranks <= k))} of {run.total}")
+    _mark_cut(figure, bins, k, f"k = {k}: {run.within(k)} of {run.total}")
     return style.described(figure, run.words(depth, k))
 
 

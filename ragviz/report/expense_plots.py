@@ -90,10 +90,7 @@ class Point:
 
 
 def quality_by_expense(points: Sequence[Point], *, x_title: str, y_title: str) -> go.Figure:
-    """Draw quality, with its intervals, against expense from 0; a line joins the runs of the Pareto front.
-
-    Runs that are dominated are drawn with open marks.
-    """
+    """Draw quality, with its intervals, against expense from 0; a line joins the runs of the Pareto front."""
     on = sorted((p.expense, p.quality.mean or 0.0) for p in points if p.front)
     joined = style.line([x for x, _ in on], [y for _, y in on], [], "Pareto front", CONTEXT, dash="dot", shape="hv")
     figure = go.Figure(joined.update(hoverinfo="skip", showlegend=False))

@@ -33,10 +33,7 @@ _MARKS: dict[int, dict[str, Any]] = {
 
 
 def coverage_scatter(coverage: CoverageMap, *, selected: str = "") -> go.Figure:
-    """Draw every chunk of a coverage map, by WebGL; `customdata` is its row of the map.
-
-    `selected` is the id of a chunk that is ringed.
-    """
+    """Draw every chunk of a coverage map, by WebGL; `customdata` is its row of the map."""
     figure = go.Figure()
     for state, name in enumerate(STATES):
         rows = np.flatnonzero(coverage.states == state)

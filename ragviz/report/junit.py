@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from xml.etree import ElementTree
 
-from ragviz.analysis.requirements import Outcome
 from ragviz.runs.acceptance import Acceptance
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -18,21 +17,17 @@ def junit(acceptance: Acceptance) -> bytes:
     root = ElementTree.Element("testsuites", {"name": "ragviz check", **counts})
     suite = ElementTree.SubElement(root, "testsuite", {"name": _allowed(f"ragviz check {acceptance.run}"), **counts})
     for outcome in acceptance.outcomes:
-        _case(suite, acceptance.run, outcome)
+        case = {"classname": _allowed(acceptance.run), "name": _allowed(outcome.name)}
+        of, message = ElementTree.SubElement(suite, "testcase", case), _allowed(outcome.message)
+        if outcome.passed:
+            ElementTree.SubElement(of, "system-out").text = message
+        else:
+            ElementTree.SubElement(of, "failure", {"message": message, "type": outcome.standing}).text = message
     if acceptance.notes:
         ElementTree.SubElement(suite, "system-out").text = _allowed("\n".join(acceptance.notes))
     ElementTree.indent(root)
     written: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
     return written + b"\n"
-
-
-def _case(suite: ElementTree.Element, run: str, outcome: Outcome) -> None:
-    case = ElementTree.SubElement(suite, "testcase", {"classname": _allowed(run), "name": _allowed(outcome.name)})
-    message = _allowed(outcome.message)
-    if outcome.passed:
-        ElementTree.SubElement(case, "system-out").text = message
-    else:
-        ElementTree.SubElement(case, "failure", {"message": message, "type": outcome.standing}).text = message
 
 
 def _allowed(text: str) -> str:

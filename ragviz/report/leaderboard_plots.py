@@ -21,10 +21,7 @@ LANE = 9
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A run on the leaderboard: its `place` among the runs compared, from 0, gives its colour; the baseline has 0.
-
-    `note` stands under its mean.
-    """
+    """A run on the leaderboard: its `place` among the runs compared, from 0, gives its colour; the baseline has 0."""
 
     name: str
     place: int

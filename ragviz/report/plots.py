@@ -141,10 +141,7 @@ QUARTERS = (
 
 
 def quarters(complete: NDArray[np.float64], concise: NDArray[np.float64], names: Sequence[str]) -> go.Figure:
-    """Draw every question by its answer's completeness and conciseness, shape (n,) each; `customdata` is its index.
-
-    Questions at the same point are spread around it, so that each can be clicked.
-    """
+    """Draw every question by its answer's completeness and conciseness, shape (n,) each; `customdata` is its index."""
     x, y = _spread(complete, concise)
     hover = [
         f"{style.named(name, 70)}<br>completeness {a:.2f}, conciseness {b:.2f}"

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-import numpy as np
-
 from ragviz.analysis import evaluate
 from ragviz.analysis.evaluate import Floats, Summary
 from ragviz.analysis.rescue import Rescue
@@ -31,7 +29,6 @@ from ragviz.report.page import (
     mean_cells,
 )
 from ragviz.runs import judgements, measurements, overviews, replays, rescue_words
-from ragviz.runs.judgements import Judgement
 from ragviz.targets.targets import TARGETS
 from ragviz.workspace import Workspace
 
@@ -53,9 +50,12 @@ def report(workspace: Workspace, run: Run) -> bytes:
         lost = [q.id for q in questions if judgement.causes.get(q.id, "") not in ("", *NOT_LOST)]
         told, rule = [telling.Example(i, "Lost") for i in lost[:3]], "The first questions of the set that were lost."
     corpus = workspace.store.corpora.get(run.corpus_id)
+    abstained = f"{judgement.abstention.words}." if judgement.statuses and run.knows.answers else ""
+    controlled = judgement.controls.sentence if judgement.controls else ""
+    points = [_made_words(run), abstained, replayed, controlled, f"{judgements.cost_words(judgement).rstrip('.')}."]
     sections = [
         Section("state", "State of this run", [_card(workspace, at, whole.given, questions)]),
-        Section("summary", "In plain words", [_summary(run, judgement, replayed)]),
+        Section("summary", "In plain words", [Points([*filter(None, points)])]),
         Section("questions", "Three telling questions", telling.drawn(workspace, [run], told, rule, k)),
         Section("pictures", "Pictures", [*_pictures(at)]),
         *changes,
@@ -90,26 +90,12 @@ def _card(workspace: Workspace, at: judgements.AtK, tokens: Floats | None, quest
         *(Text(words) for words in limits if words),
         measurements.unranked_words(run),
     ]
-    return Card("●", _state_words(run, checked), [part for part in parts if part], "" if checked.passed else "no")
-
-
-def _state_words(run: Run, checked: judgements.Checked) -> str:
-    """Say whether the numbers can be relied on; a judge that answered no control items was not checked."""
+    state = f"Numbers can be relied on{'' if checked.controls else '; no judge was controlled'}"
     if not checked.passed:
-        return "Numbers cannot be relied on"
-    if run.config.judge and checked.controls is None:
-        return f"Complete; its judge, {run.config.judge}, was not checked by control items"
-    return f"Numbers can be relied on{'' if checked.controls else '; no judge was controlled'}"
-
-
-def _summary(run: Run, judgement: Judgement, replayed: str) -> Points:
-    """Say what the run does, what would help (`replayed`), and what it cost, one thing a point."""
-    points = [_made_words(run)]
-    if judgement.statuses and run.knows.answers:
-        points.append(f"{judgement.abstention.words}.")
-    controlled = judgement.controls.sentence if judgement.controls else ""
-    points += [replayed, controlled, f"{judgements.cost_words(judgement).rstrip('.')}."]
-    return Points([*filter(None, points)])
+        state = "Numbers cannot be relied on"
+    elif run.config.judge and checked.controls is None:
+        state = f"Complete; its judge, {run.config.judge}, was not checked by control items"
+    return Card("●", state, [part for part in parts if part], "" if checked.passed else "no")
 
 
 def _made_words(run: Run) -> str:
@@ -130,11 +116,9 @@ def _made_words(run: Run) -> str:
 def _pictures(at: judgements.AtK) -> Iterator[Part]:
     summary, steps = at.summary, at.steps
     if summary.n:
-        ranks = curve_plots.Ranks("", summary.ranks[summary.ranks > 0], summary.misses)
-        histogram = curve_plots.rank_histogram(ranks, depth=summary.depth, k=summary.k)
+        histogram = curve_plots.rank_histogram(curve_plots.Ranks("", summary.ranks), depth=summary.depth, k=summary.k)
         yield figure(histogram, "At which rank the evidence is")
-        places = np.arange(1, summary.depth + 1)
-        lines = [curve_plots.Curve(METRICS[n].name, places, *summary.curves[n], summary.n) for n in summary.curves]
+        lines = [curve_plots.Curve(METRICS[n].name, *summary.curves[n], summary.n) for n in summary.curves]
         curves = curve_plots.curves(lines, k=summary.k)
         yield figure(curves, "Precision, recall and F1 against k", "Bands are 95 % intervals.")
     bars = plots.waterfall([(s.title, s.count, s.left) for s in steps], correct=steps[-1].cause == "fine")
@@ -152,7 +136,7 @@ def _changes(columns: replays.Columns, rescued: Rescue) -> list[Part]:
     return [rescue_words.sentence(columns, rescued), Table(head, rows, caption, numbers=(1, 2, 3, 4)), *notes]
 
 
-def _numbers(summary: Summary, judgement: Judgement) -> Table:
+def _numbers(summary: Summary, judgement: judgements.Judgement) -> Table:
     rows = [(title_of(name), *mean_cells(estimate), "") for name, estimate in summary.metrics.items() if summary.n]
     rows += [(title_of(name), *mean_cells(each.estimate), each.without) for name, each in judgement.metrics.items()]
     head = ("Metric", "Mean", "95 % interval", "n", "Without a score")

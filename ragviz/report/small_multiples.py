@@ -69,8 +69,7 @@ def histograms(runs: Sequence[Ranks], *, depth: int, k: int) -> go.Figure:
     cut = next(i for i, (_, high) in enumerate(bins) if high >= k)
     figure.add_vline(x=float(places[cut]) + 0.5, line=CUT)
     said = "; ".join(
-        f"{run.name} {int(np.sum(run.ranks <= k))} at rank {k} or better, {run.misses} not in top {depth}"
-        for run in runs
+        f"{run.name} {run.within(k)} at rank {k} or better, {run.misses} not in top {depth}" for run in runs
     )
     return style.described(figure, f"Of {runs[0].total} questions: {said}.")
 

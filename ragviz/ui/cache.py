@@ -136,7 +136,9 @@ def kept(
                 return of, make(*map(_fresh, _args), **_named)
 
         made.__qualname__ = f"{inspect.getfile(make)} {make.__qualname__}"  # by which Streamlit tells them apart
-        cached = st.cache_resource(show_spinner=spinner, max_entries=most, validate=_is_wanted)(made)
+        cached = st.cache_resource(
+            show_spinner=spinner, max_entries=most, validate=lambda result: result[0] == _wanted.get()
+        )(made)
 
         @wraps(make)
         def found(*args: Arguments.args, **named: Arguments.kwargs) -> Made:
@@ -153,10 +155,6 @@ def kept(
 
 _wanted: ContextVar[tuple[State, ...]] = ContextVar("_wanted")
 """The states of which the function that is called now is to return what it makes."""
-
-
-def _is_wanted(result: tuple[object, Any]) -> bool:
-    return result[0] == _wanted.get()
 
 
 def _fresh(argument: Any) -> Any:
@@ -299,10 +297,7 @@ def others(run: Run) -> list[str]:
 
 @kept(32, "Comparing")
 def comparison(of: State, k: int, primary: str = "", effect: float | None = None) -> Comparison:
-    """Return the comparison at `k` of the runs whose state is `of`, the first of which is the baseline.
-
-    `primary` decides, and `effect` is the smallest difference that matters, as `compare` takes them.
-    """
+    """Return the comparison at `k` of the runs whose state is `of`, the first of which is the baseline."""
     runs = [workspace().store.runs.get(run_id) for run_id in of.ids]
     return comparisons.compare_runs(workspace(), runs, k, primary=primary, minimum_effect=effect, sources=SOURCES)
 

@@ -290,16 +290,15 @@ def scores(
     for title, judged in (("Judged metrics", True), ("Lexical and embedding metrics", False)):
         if chosen := [score for name, score in of_answer.items() if ANSWER_METRICS[name].judged == judged]:
             heading.section(title)
-            st.html("".join(_score_row(score, evaluated) for score in chosen))
-
-
-def _score_row(score: Score, evaluated: EvaluatedAnswer | None) -> str:
-    metric = ANSWER_METRICS[score.metric]
-    steps = ", ".join(STEPS[step].title.lower() for step in metric.steps)
-    computed = f"Computed from: {steps} (see the tab Judge calls)." if steps else ""
-    more = [metric.explanation, *filter(None, (computed,)), f"Version {score.version}."]
-    why = score.reason or (reason(score.metric, evaluated) if evaluated and score.value is not None else "")
-    return measure(metric.title, score.value, evaluate.STATUS_WORDS[score.status], why, more)
+            rows = []
+            for score in chosen:
+                metric = ANSWER_METRICS[score.metric]
+                steps = ", ".join(STEPS[step].title.lower() for step in metric.steps)
+                computed = [f"Computed from: {steps} (see the tab Judge calls)."] if steps else []
+                more = [metric.explanation, *computed, f"Version {score.version}."]
+                why = score.reason or (reason(score.metric, evaluated) if evaluated and score.value is not None else "")
+                rows.append(measure(metric.title, score.value, evaluate.STATUS_WORDS[score.status], why, more))
+            st.html("".join(rows))
 
 
 def reason(name: str, evaluated: EvaluatedAnswer) -> str:
@@ -328,13 +327,14 @@ def reason(name: str, evaluated: EvaluatedAnswer) -> str:
     return ""
 
 
-def judge_calls(run: Run, retrieved: Retrieved, evaluated: EvaluatedAnswer | None) -> None:
+def judge_calls(question_id: str, evaluated: EvaluatedAnswer | None, run: Run) -> None:
     """Draw the calls in the order of the flow: a line each, which opens to the prompt and the reply."""
     if evaluated is None:
         st.caption("No model was asked about this question: the run did not answer or judge it.")
         return
     for step, why in evaluated.failures.items():
         st.warning(f"{STEPS[step].title}: {plain(why)}")
+    retrieved = cache.retrieved_for(run, question_id)
     found = judgements.exchanges_of(cache.workspace(), run, retrieved, evaluated)
     if not found:
         made = (

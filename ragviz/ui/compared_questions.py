@@ -272,10 +272,7 @@ def _chosen(shown: Compared) -> tuple[dict[str, str], set[str] | None]:
 
 
 def each_question(shown: Compared) -> None:
-    """Draw the scatter and the list; a click on one question opens its case, one on several lists them.
-
-    A click on a stream, which is above, or a slice, which is on another tab, brings the list into view.
-    """
+    """Draw the scatter and the list; a click on one question opens its case, one on several lists them."""
     st.html(f"<span id='{ANCHOR}'></span>")
     notices.beside("cases", partial(_scatter, shown), partial(_list, shown))
     heading.follow(ANCHOR, {name: st.query_params[name] for name in ("stream", "slice") if st.query_params.get(name)})

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -14,7 +13,7 @@ from ragviz.analysis.compare import Comparison, Delta, MetricRow
 from ragviz.analysis.evaluate import CURVES
 from ragviz.core.configuration import Run
 from ragviz.metrics.registry import METRICS, scale_of, title_of
-from ragviz.report import curve_plots, difference_plots, expense_plots, leaderboard_plots, small_multiples
+from ragviz.report import comparison_pictures, curve_plots, difference_plots, expense_plots, small_multiples
 from ragviz.runs import comparisons
 from ragviz.runs.overviews import Overview
 from ragviz.text.markup import plain
@@ -40,10 +39,7 @@ AXES: Mapping[ties.By, tuple[str, str]] = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Compared:
-    """Runs, the first of which is the baseline, compared by `metric`; `other` is the one looked at in detail.
-
-    `of` is their state, the key of what is cached of them.
-    """
+    """Runs, the first of which is the baseline, compared by `metric`; `other` is the one looked at in detail."""
 
     runs: tuple[Run, ...]
     comparison: Comparison
@@ -229,20 +225,12 @@ def leaderboard(shown: Compared) -> None:
     """Draw the runs, the best on top, with brackets around those that cannot be told apart."""
     comparison, metric, pairs = shown.comparison, shown.metric, all_pairs(shown)
     heading.section(plain(f"Leaderboard by {title_of(metric)}"))
-    estimates = comparison.rows[metric].estimates
-    if len(comparison.runs) == 2:
-        notes = ["baseline", MARKS[shown.delta().verdict]]
-    else:
-        notes = [f"rank {each.words}" for each in ties.standings(comparison.runs, pairs).values()]
-    order = compare.ranking_by(comparison, metric)
-    rows = [leaderboard_plots.Row(shown.labels[place], place, estimates[place], notes[place]) for place in order]
-    at = {comparison.runs[place]: row for row, place in enumerate(order)}
-    groups = ties.brackets(list(at), pairs)
-    joined = [[at[run] for run in group] for group in groups]
-    drawn = leaderboard_plots.leaderboard(rows, joined, x_title=f"{title_of(metric)}{scale_of(metric)}, 95 % intervals")
+    notes = ["baseline", MARKS[shown.delta().verdict]] if len(comparison.runs) == 2 else []
+    x_title = f"{title_of(metric)}{scale_of(metric)}, 95 % intervals"
+    drawn, joined = comparison_pictures.leaderboard(comparison, metric, pairs, notes, x_title=x_title)
     figure.draw(drawn, "leaderboard")
     apart = "No bracket: every pair of runs is apart."
-    bracket = "A bracket joins runs of which no pair is better or worse by the rule." if groups else apart
+    bracket = "A bracket joins runs of which no pair is better or worse by the rule." if joined else apart
     ranks = " Ranks are those that the pairs do not exclude." if len(comparison.runs) > 2 else ""
     st.caption(plain(f"{bracket} ◆ and the dotted line: the baseline, {comparison.runs[0]}.{ranks}"))
 
@@ -342,13 +330,8 @@ def metrics_table(shown: Compared, measured: Mapping[str, MetricRow], name: str)
 def curves(shown: Compared) -> None:
     """Draw precision, recall and F1 against k: overlaid, or a panel for each run from four on, one metric at a time."""
     comparison = shown.comparison
-    ks, n = np.arange(1, comparison.depth + 1), len(comparison.question_ids)
-    names = shown.labels
+    n, names = len(comparison.question_ids), shown.labels
     bands = cache.compared_curves(shown.of, comparison.k)
-
-    def lines_of(name: str) -> list[curve_plots.Curve]:
-        return [curve_plots.Curve(run, ks, *band[name], n) for run, band in zip(names, bands, strict=True)]
-
     heading.section("Precision, recall and F1 against k")
     in_panels = len(names) > small_multiples.OVERLAID
     drawn = (
@@ -358,8 +341,8 @@ def curves(shown: Compared) -> None:
         for name in drawn:
             with st.container(), notices.errors_shown():
                 title = f"{METRICS[name].name} (0 to 1)"
-                plot = small_multiples.curves(lines_of(name), k=comparison.k, y_title=title)
-                figure.draw(plot, f"curves-{name}")
+                lines = [curve_plots.Curve(run, *band[name], n) for run, band in zip(names, bands, strict=True)]
+                figure.draw(small_multiples.curves(lines, k=comparison.k, y_title=title), f"curves-{name}")
     if in_panels:
         st.caption(f"Bands are 95 % intervals; dotted in each panel: the baseline, {plain(comparison.runs[0])}.")
 
@@ -368,10 +351,7 @@ def histograms(shown: Compared) -> None:
     """Draw the questions by the rank of their evidence: overlaid, or a panel for each run from four on."""
     comparison = shown.comparison
     heading.section("Rank histograms")
-    runs = [
-        curve_plots.Ranks(run, ranks[ranks > 0], int((ranks == 0).sum()))
-        for run, ranks in zip(shown.labels, comparison.ranks, strict=True)
-    ]
+    runs = [curve_plots.Ranks(run, ranks) for run, ranks in zip(shown.labels, comparison.ranks, strict=True)]
     figure.draw(small_multiples.histograms(runs, depth=comparison.depth, k=comparison.k), "histograms")
 
 

@@ -60,8 +60,15 @@ def choose(corpus: Corpus, sets: Sequence[QuestionSet]) -> Chosen:
         opened = any(f"{field.name}s" in st.query_params for field in fields) or group != "answer"
         with st.expander(block, expanded=opened, key=f"grid-{block}"), st.grid(2, min_column_width=180):
             for field in fields:
-                draw = _lines if field.many_lines else _values
-                values[field.name] = draw(field, defaults[field.name], at_first.get(field.name, ()))
+                if field.many_lines:
+                    lines = st.text_area(
+                        field.label, key=f"experiment-{field.name}", placeholder="default: none", height=68,
+                        disabled=not cache.workspace().settings.model_configured,
+                        help=f"{field.help} One value in a line. The line “none” adds nothing.",
+                    )  # fmt: skip
+                    values[field.name] = [line.strip() for line in lines.splitlines() if line.strip()]
+                else:
+                    values[field.name] = _values(field, defaults[field.name], at_first.get(field.name, ()))
     if targets := [each.name for each in cache.workspace().store.targets.all()]:
         systems = address.choose_several(
             "Running systems", targets, "systems", noun="target", placeholder="none, beside what is built here"
@@ -93,15 +100,6 @@ def _values(field: Field, default: str, at_first: Sequence[str]) -> list[str]:
         accept_new_options=not closed,
         placeholder=f"default: {default}" if default else "default",
     )
-
-
-def _lines(field: Field, _default: str, _at_first: Sequence[str]) -> list[str]:
-    lines = st.text_area(
-        field.label, key=f"experiment-{field.name}", placeholder="default: none", height=68,
-        disabled=not cache.workspace().settings.model_configured,
-        help=f"{field.help} One value in a line. The line “none” adds nothing.",
-    )  # fmt: skip
-    return [line.strip() for line in lines.splitlines() if line.strip()]
 
 
 def _side(question_set: QuestionSet) -> str:

@@ -73,7 +73,11 @@ def _actions(shown: Outcome, *, active: bool) -> None:
     experiment = shown.experiment
     states = [row.cell.state for row in shown.rows]
     todo, failed = len(states) - states.count("done"), states.count("failed")
-    refusal = _refusal(experiment)
+    refusal = ""
+    try:
+        confirming.check(cache.workspace(), experiment)
+    except RagvizError as error:
+        refusal = str(error)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         pays = experiment_form.asks_models(experiment.cells) and (todo or not refusal)
         dollars = budget.field_of(experiment, f"budget-{experiment.id}") if pays else None
@@ -96,14 +100,6 @@ def _actions(shown: Outcome, *, active: bool) -> None:
             )
     if experiment.confirmation is None and refusal and "done" in states:
         st.caption(plain(f"{refusal.replace(shown.conclusion.sentence, '').strip().rstrip('.:')}."))  # it stands above
-
-
-def _refusal(experiment: Experiment) -> str:
-    try:
-        confirming.check(cache.workspace(), experiment)
-    except RagvizError as error:
-        return str(error)
-    return ""
 
 
 def compared(shown: Outcome, measured: Measured) -> Compared | None:

@@ -179,10 +179,7 @@ def newest(corpus_id: str) -> None:
 
 
 def outcome(corpus: Corpus, set_name: str | None) -> None:
-    """Draw the outcome of the newest generation, if it is into the set that is shown.
-
-    It says how many questions were made and what is next, and on demand why not all that were planned.
-    """
+    """Draw the outcome of the newest generation, if it is into the set that is shown."""
     job = job_panel.finished_job("questions", corpus.id)
     if job is None or "proposed" not in job.result or job.result["questions"] != set_name:
         return

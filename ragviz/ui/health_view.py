@@ -87,10 +87,7 @@ def _examined(question_set: QuestionSet, index: IndexInfo | None) -> Examination
 
 @cache.kept(16, "Measuring without the questions found")
 def _effects(run: Run, question_set: QuestionSet, state: str) -> dict[str, Effect]:
-    """Return the effects on the headline score of a run of what every check found, or holds in quarantine, by key.
-
-    `state` is that of the examination.
-    """
+    """Return the effects on the headline score of a run of what every check found, or holds in quarantine, by key."""
     opened = cache.workspace()
     made, headline = examination.kept(opened, question_set), effects.headline(opened, run, cache.summary(run))
     if headline is None or made is None or made.state != state:

@@ -59,10 +59,7 @@ def button(
     kind: Literal["primary", "secondary", "tertiary"] = "secondary",
     explained: str | None = None,
 ) -> None:
-    """Draw the button `name` that starts the job that `new` describes, and draws the page again.
-
-    While `active`, the job that it started, is going on, the button is disabled and reads `going`.
-    """
+    """Draw the button `name` that starts the job that `new` describes, and draws the page again."""
     words = going if active is not None and going else label
     key, off = presses.key(name), disabled or active is not None or acting.off()
     if st.button(words, type=kind, key=key, disabled=off, help=explained):

@@ -63,10 +63,7 @@ def gold_in(chunk: Chunk, evidence: Evidence) -> list[tuple[int, int]]:
 
 
 def ranked_chunks(run: Run, question: Question, retrieved: Retrieved, k: int, notes: Mapping[str, Note]) -> None:
-    """Draw a ranking as cards: the first chunks and all gold chunks, the rest behind a button.
-
-    Gold chunks are marked, gold text is highlighted, and a line shows the cut at `k`. `notes` are by chunk id.
-    """
+    """Draw a ranking as cards: the first chunks and all gold chunks, the rest behind a button."""
     gold = {chunk_id for group in retrieved.gold for chunk_id in group}
     hits = retrieved.ranking.hits()
     more, first = f"more-{run.id}-{question.id}", max(k + 2, 5)
@@ -215,10 +212,7 @@ def _span_in_document(corpus_id: str, span: Span, chunk_ids: Sequence[str], lang
 
 
 def in_document(document: Document, span: Span, chunk_ids: Sequence[str] = (), *, fold: int | None = None) -> str:
-    """Return a span with the text around it as HTML, and which part of it the given chunks hold.
-
-    With `fold`, text further from the span than that many characters is folded.
-    """
+    """Return a span with the text around it as HTML, and which part of it the given chunks hold."""
     start, end = around(document.text, (span.start, span.end), 90 if document.language == "zh" else 220)
     places = filter(None, map(Chunk.parse_id, chunk_ids))
     start += len(document.text[start:end]) - len(document.text[start:end].lstrip())

@@ -120,10 +120,7 @@ def steps(done: Sequence[Run], shown: Outcome | None = None) -> list[Step]:
 
 
 def comparing(shown: Outcome) -> dict[str, str | int]:
-    """Return the parameters of the page Compare that show what an experiment compares, by its own rule.
-
-    The baseline is first, then the cell that its answer names, then the others.
-    """
+    """Return the parameters of the page Compare that show what an experiment compares, by its own rule."""
     experiment, rule = shown.experiment, shown.experiment.rule
     answer = experiment.confirmation.chosen if experiment.confirmation else shown.conclusion.candidate
     first = {name: place for place, name in enumerate((rule.baseline, answer))}

@@ -27,11 +27,7 @@ PART = 12_000
 
 
 def edit(corpus: Corpus, question_set: QuestionSet | None, set_name: str, question: Question | None) -> None:
-    """Draw the editor of `question`, or of a new one; saving returns to the list of questions.
-
-    A new question goes into `question_set`; without a set one called `set_name` is created. What was typed of a new
-    question stays when another set is chosen.
-    """
+    """Draw the editor of `question`, or of a new one; saving returns to the list of questions."""
     name = f"draft-{question_set.id}-{question.id}" if question_set and question else f"draft-{corpus.id}-new"
     draft = draft_of(name, question)
     infos = [info for info in cache.workspace().store.documents.all(corpus.id) if info.status == "ok"]

@@ -227,10 +227,7 @@ def filter_parameters() -> dict[str, str]:
 
 
 def draw(run: Run, rows: pd.DataFrame, total: int, k: int, left_out: str, key: str) -> None:
-    """Draw the list of `rows`, those of `total` questions that pass the filters; `left_out` says which never do.
-
-    The list is brought into view when a click or a link changed its filters, and on the way back from a case.
-    """
+    """Draw the list of `rows`, those of `total` questions that pass the filters; `left_out` says which never do."""
     st.html(f"<span id='{ANCHOR}'></span>")
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="list-head"):
         with st.container(width="content"):

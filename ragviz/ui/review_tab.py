@@ -69,15 +69,18 @@ def _rows_of(questions: Sequence[Question], names: Mapping[str, str]) -> pd.Data
 
 def show(question_set: QuestionSet, questions: Sequence[Question], names: Mapping[str, str]) -> None:
     """Draw the filters, the table of the questions that pass them, and the one that is open; or the table to edit."""
-    filtered_questions = _filtered(questions)
+    status = address.choose_one("Status", {name: name for name in SHOWN}, "status")
+    sought = filters.find("find", "Find in questions and answers")
+    matches = [q for q in questions if sought in q.text.casefold() or sought in q.answer.casefold()]
+    kept = [q for q in matches if status in ("all", q.status) or (status == "stale" and is_stale(q))]
+    filtered_questions = sorted(kept, key=lambda q: not q.asked)
     address.readable("question", address.one_of({q.id for q in questions}), "a question of this set")
     requested = st.query_params.get("question")
     place = next((place for place, q in enumerate(filtered_questions) if q.id == requested), 0)
     first, end = table.page(len(filtered_questions), PAGE, "rows")
     on_page = filtered_questions[first:end]
     with table.row_above("questions"):
-        active = [st.query_params.get(name, "") for name in ("status", "find")]
-        active = [part for part in active if part not in ("", "all")]
+        active = [part for part in (status, sought) if part not in ("", "all")]
         words = f"{len(filtered_questions):,} of {wording.counted(len(questions), 'question')}"
         st.markdown(plain(words + (f" · filter: {', '.join(active)}" if active else "")), width="stretch")
         switched = address.bound("in-table", False, {"true": True, "false": False}.get, "true or false")
@@ -108,14 +111,6 @@ def show(question_set: QuestionSet, questions: Sequence[Question], names: Mappin
         )
     with right:
         _detail(question_set, filtered_questions, place)
-
-
-def _filtered(questions: Sequence[Question]) -> list[Question]:
-    status = address.choose_one("Status", {name: name for name in SHOWN}, "status")
-    words = filters.find("find", "Find in questions and answers")
-    matches = [q for q in questions if words in q.text.casefold() or words in q.answer.casefold()]
-    kept = [q for q in matches if status in ("all", q.status) or (status == "stale" and is_stale(q))]
-    return sorted(kept, key=lambda q: not q.asked)
 
 
 def is_stale(question: Question) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -36,8 +35,8 @@ def outcome_bar(counts: outcomes.Counts, k: int, depth: int) -> None:
 def histogram(summary: Summary, key: str) -> None:
     """Draw the histogram of ranks; a bar filters the questions."""
     heading.section("Rank histogram")
-    ranks = curve_plots.Ranks("", summary.ranks[summary.ranks > 0], summary.misses)
     selected = question_table.rank_pair(st.query_params.get("rank"), summary.depth)
+    ranks = curve_plots.Ranks("", summary.ranks)
     drawn = curve_plots.rank_histogram(ranks, depth=summary.depth, k=summary.k, selected=selected)
     written = question_table.rank_words
     figure.draw(drawn, f"bars-{key}", clicked=lambda pair: question_table.list_clicked("rank", written(pair)))
@@ -46,8 +45,7 @@ def histogram(summary: Summary, key: str) -> None:
 def curves(summary: Summary, key: str) -> None:
     """Draw the curves of precision, recall and F1; a point chooses k."""
     heading.section("Precision, recall and F1 against k")
-    ks = np.arange(1, summary.depth + 1)
-    drawn = [curve_plots.Curve(METRICS[name].name, ks, *summary.curves[name], summary.n) for name in summary.curves]
+    drawn = [curve_plots.Curve(METRICS[name].name, *summary.curves[name], summary.n) for name in summary.curves]
     lines = curve_plots.curves(drawn, k=summary.k)
     figure.draw(lines, f"lines-{key}", clicked=lambda point: address.put(**{"k": point[0]} if point else {}))
 

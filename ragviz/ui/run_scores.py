@@ -70,10 +70,7 @@ def reranking_line(run: Run) -> None:
 
 
 def judge_again(run: Run, label: str = "Judge again", metrics: Sequence[str] = ()) -> None:
-    """Draw the button that judges again what failed, with a budget where a model is asked.
-
-    With `metrics`, it judges what was recorded elsewhere by these.
-    """
+    """Draw the button that judges again what failed, with a budget where a model is asked."""
     dollars = None
     if metrics or run.config.model or run.config.judge:
         dollars = budget.field_of(run, f"again-{label}-{run.id}")

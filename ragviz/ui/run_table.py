@@ -25,10 +25,7 @@ NOT_FOUND = "Not found to depth"
 
 
 def chosen_filter(runs: Sequence[Run]) -> tuple[list[Run], str, list[str]]:
-    """Draw the filters; return the runs that pass, the filter in words ("" for none), and the tags that are chosen.
-
-    A run passes that has all the words in name, note, tags, question set or retriever, and one of the tags.
-    """
+    """Draw the filters; return the runs that pass, the filter in words ("" for none), and the tags that are chosen."""
     tags = sorted({tag for run in runs for tag in run.tags})
     with st.grid(2, min_column_width=150):
         words = st.text_input("Find", **address.bound("find", "", str, "a text"), placeholder="name, note, set …")

@@ -39,10 +39,7 @@ RISK = 10
 
 
 def draw(run: Run, k: int) -> None:
-    """Draw the sliders and what they would give; risk and coverage at the k chosen.
-
-    `k` is that of the page, which holds where no other one is chosen.
-    """
+    """Draw the sliders and what they would give; risk and coverage at the k chosen."""
     if unranked := measurements.unranked_words(run):
         st.markdown(f"Nothing can be read off the rankings of this run. {unranked}")
         return

@@ -18,10 +18,7 @@ _DRAWING = 0.4
 
 
 def draw(drawn: go.Figure, key: str, *, clicked: Callable[[tuple[int, ...] | None], object] | None = None) -> None:
-    """Show a figure, and its values as text below it.
-
-    With `clicked` its points can be clicked: it is called as `point_of` returns them.
-    """
+    """Show a figure, and its values as text below it."""
     alt, config = (drawn.layout.meta or {}).get("alt"), style.CONFIG | {"toImageButtonOptions": {"scale": 2}}
     select: Any = (lambda: clicked(point_of(st.session_state[key]))) if clicked is not None else "ignore"
     st.plotly_chart(drawn, key=key, config=config, alt=alt, on_select=select, selection_mode="points")

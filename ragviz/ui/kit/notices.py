@@ -41,7 +41,10 @@ def errors_shown() -> Iterator[None]:
         if isinstance(error, OSError) and (explained := database.explained(error)) is not None:
             st.error(plain(str(explained)))
             return
-        log.error("A defect in ragviz\n%s", _traceback())
+        keys: tuple[str, ...] = ()
+        with suppress(RagvizError):
+            keys = cache.workspace().settings.keys
+        log.error("A defect in ragviz\n%s", without_keys(addresses.within(traceback.format_exc()), keys))
         st.error(
             f"This part could not be shown: a defect in ragviz ({type(error).__name__}). The traceback is in the "
             "terminal that runs the app; please report it with what you did. The rest of the page works."
@@ -67,10 +70,7 @@ def tabs(parts: Mapping[str, Callable[[], object]], key: str) -> None:
 
 
 def beside(key: str, *parts: Callable[[], object]) -> None:
-    """Draw parts in columns beside each other; an error in one leaves the others as they are.
-
-    The container has the key `beside-KEY`, by which the style gives its columns their least width.
-    """
+    """Draw parts in columns beside each other; an error in one leaves the others as they are."""
     with st.container(key=f"beside-{key}"):
         for column, part in zip(st.columns(len(parts), gap="medium"), parts, strict=True):
             with column, errors_shown():
@@ -85,13 +85,6 @@ def closable(key: str, close: Callable[[], object]) -> Iterator[None]:
         if st.button("Close", key=key, type="tertiary"):
             close()
             st.rerun()
-
-
-def _traceback() -> str:
-    keys: tuple[str, ...] = ()
-    with suppress(RagvizError):
-        keys = cache.workspace().settings.keys
-    return without_keys(addresses.within(traceback.format_exc()), keys)
 
 
 @st.dialog("Are you sure?")

@@ -168,10 +168,7 @@ def height(count: int, most: int | None, lines: int = 1) -> int | Literal["conte
 
 
 def page(count: int, size: int, name: str) -> tuple[int, int]:
-    """Return first row and end of the page of `size` rows that the parameter `name` names, of `count` rows.
-
-    Its choice is drawn where there are several; past the last page, where filters left fewer rows, it is the last.
-    """
+    """Return first row and end of the page of `size` rows that the parameter `name` names, of `count` rows."""
     last = -(-count // size)
     if last < 2:
         return 0, count
