@@ -40,15 +40,16 @@ from ragviz.stats.clusters import Clusters, clusters_of
 from ragviz.stats.differences import (
     ALPHA,
     Difference,
+    Missing,
     Needed,
     benjamini_hochberg,
     corrected,
     holm,
+    missing,
     needed,
     paired_differences,
 )
 from ragviz.stats.intervals import estimates
-from ragviz.stats.missing import Missing, missing
 
 Key = TypeVar("Key", bound=Hashable)
 

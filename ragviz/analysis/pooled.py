@@ -115,14 +115,12 @@ def measure(
         Corrected(*(estimate([row[kind][n] for row in rows], gold_places) for n in range(3))) for kind in (0, 1)
     )
     missed = [(result, row) for result, row in zip(with_gold, rows, strict=True) if row[0][0] < 1]
-    found = [_found(result, verdicts[result.question_id], k) for result, row in missed if row[0][1] == 1]
+    found = []
+    for result in [result for result, row in missed if row[0][1] == 1]:
+        ids, supporting = result.ranking.ids[:k], verdicts[result.question_id].supporting
+        rank = next(rank for rank, i in enumerate(ids, start=1) if i in supporting)
+        found.append(Found(result.question_id, ids[rank - 1], rank))
     return Pooled(judge, k, share, len(missed), tuple(found), recall, mrr)
-
-
-def _found(result: Retrieved, verdicts: Verdicts, k: int) -> Found:
-    supporting = verdicts.supporting
-    rank = next(rank for rank, i in enumerate(result.ranking.ids[:k], start=1) if i in supporting)
-    return Found(result.question_id, result.ranking.ids[rank - 1], rank)
 
 
 def _corrected(result: Retrieved, verdicts: Verdicts, k: int) -> tuple[tuple[float, ...], tuple[float, ...]]:

@@ -34,13 +34,6 @@ class Cases:
     wrong: Bools
     clusters: Clusters
 
-    def take(self, rows: Sequence[int]) -> Cases:
-        """Return some of the questions, by their places."""
-        places = np.asarray(rows, dtype=np.int64)
-        return Cases(
-            self.confidence[places], self.answered[places], self.wrong[places], self.clusters.take(places.tolist())
-        )
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Curve:

@@ -8,9 +8,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import cast
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ragviz.analysis import compare as comparing
 from ragviz.analysis import sides
 from ragviz.analysis.evaluate import CURVES, Band
@@ -179,14 +176,10 @@ def curves(
             bands, depth = summary.curves.items(), comparison.depth
             own = {name: (mean[:depth], low[:depth], high[:depth]) for name, (mean, low, high) in bands}
         else:
-            own = _curves(sources.results(run), comparison)
+            table = rank_metrics.measure(rank_metrics.read(sources.results(run), comparison.depth))
+            places = {question_id: place for place, question_id in enumerate(table.question_ids)}
+            rows = [places[i] for i in comparison.question_ids]
+            drawn = {name: intervals.bands(of(table)[rows], comparison.clusters) for name, of in CURVES.items()}
+            own = cast("dict[str, Band]", drawn)  # there are questions
         found.append(own)
     return found
-
-
-def _curves(results: Sequence[Retrieved], comparison: comparing.Comparison) -> dict[str, Band]:
-    table = rank_metrics.measure(rank_metrics.read(results, comparison.depth))
-    places = {question_id: place for place, question_id in enumerate(table.question_ids)}
-    rows: NDArray[np.int64] = np.array([places[i] for i in comparison.question_ids], dtype=np.int64)
-    found = {name: intervals.bands(of(table)[rows], comparison.clusters) for name, of in CURVES.items()}
-    return cast("dict[str, Band]", found)  # there are questions
