@@ -56,14 +56,16 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Scene:
-    """What changes are made from: the indexes of the corpus with their states, the runs that asked the same questions.
+class Changes:
+    """What can be tried with the `questions` of a run, those with evidence, where it is now; a larger k apart.
 
-    `own` is the index of the run; `asked` is the hash of the questions, `documents` that of those that a new index
-    would be built of. `others` counts the runs of the corpus that asked other questions.
+    They are made from the indexes of the corpus with their states, and from the runs that asked the `same` questions;
+    `others` counts those that asked other ones. `own` is the index of the run; `asked` is the hash of the questions,
+    `documents` that of those that a new index would be built of.
     """
 
     run: Run
+    questions: tuple[Question, ...]
     asked: str
     own: IndexInfo | None
     indexes: tuple[IndexInfo, ...]
@@ -71,6 +73,7 @@ class Scene:
     same: tuple[Run, ...]
     documents: str
     others: int
+    changes: tuple[Change, ...] = ()
 
     @property
     def rebuilt(self) -> bool:
@@ -91,23 +94,6 @@ class Scene:
         """Return the state of an index that would be built with these choices and the run's embedder."""
         assert self.own is not None
         return self.documents, cut.hash(), self.own.embedder_identity
-
-    def index_of(self, cut: IndexConfig) -> IndexInfo | None:
-        """Return the index that is as one built with these choices would be."""
-        state = self.planned_state(cut)
-        return next((info for info in self.indexes if self.states[info.id] == state), None)
-
-
-@dataclass(frozen=True, slots=True)
-class Changes:
-    """What can be tried with the questions of a run, a larger k apart.
-
-    `questions` are those of the run with evidence, where it is now.
-    """
-
-    questions: tuple[Question, ...]
-    changes: tuple[Change, ...]
-    scene: Scene
 
 
 def check(current: Run, k: int | None = None) -> None:
@@ -132,8 +118,7 @@ def changes_of(workspace: Workspace, current: Run) -> Changes:
     """
     check(current)
     config = current.config
-    asked = _asked_by(workspace, current)
-    scene = _scene(workspace, current, asked)
+    scene = _scene(workspace, current, _asked_by(workspace, current))
     own = scene.own
     changes: list[Change] = []
     for name in offered(own.config) if own else ():
@@ -152,13 +137,13 @@ def changes_of(workspace: Workspace, current: Run) -> Changes:
             new = replace(config, reranker=name, rerank_depth=depth)
             changes.append(_change(workspace, scene, "reranker", name, new, own.config, own))
         for kind, label, cut in [] if scene.paid else planned(own.config):
-            if scene.index_of(cut) is None:
+            if scene.planned_state(cut) not in scene.states.values():
                 changes.append(_change(workspace, scene, kind, label, config, cut, None))
     changes = [each for each in changes if each.runs or each.stored]
     counted = {id(run) for each in changes for run in each.runs}
     counted.update(id(run) for run in scene.same if choices.rankings_by(run) == choices.rankings_by(current))
     changes += _runs(scene, counted)
-    return Changes(asked, tuple(changes), scene)
+    return replace(scene, changes=tuple(changes))
 
 
 def planned(config: IndexConfig) -> list[tuple[rescuing.ChangeKind, str, IndexConfig]]:
@@ -194,7 +179,7 @@ def foreseen_words(workspace: Workspace, changes: Changes, some: Sequence[Change
 
     Texts that were embedded before are not embedded again.
     """
-    own, tokens = changes.scene.own, 0
+    own, tokens = changes.own, 0
     seconds: list[float | None] = []
     paid: list[float | None] = []
     for change in some:
@@ -237,7 +222,7 @@ def _asked_by(workspace: Workspace, current: Run) -> tuple[Question, ...]:
     return tuple(questions)
 
 
-def _scene(workspace: Workspace, current: Run, asked: Sequence[Question]) -> Scene:
+def _scene(workspace: Workspace, current: Run, asked: tuple[Question, ...]) -> Changes:
     store = workspace.store
     indexes = tuple(info for info in store.indexes.all(current.corpus_id) if info.build)
     readable = frozenset(store.documents.readable(current.corpus_id))
@@ -250,12 +235,12 @@ def _scene(workspace: Workspace, current: Run, asked: Sequence[Question]) -> Sce
     same = tuple(run for run in ranked if run.provenance["identity"]["questions"] == identity["questions"])
     own = next((info for info in indexes if info.id == current.config.index), None)
     now, others = corpus_hash(readable), len(ranked) - len(same)
-    return Scene(current, questions_hash(asked), own, indexes, states, same, now, others)
+    return Changes(current, asked, questions_hash(asked), own, indexes, states, same, now, others)
 
 
 def _change(
     workspace: Workspace,
-    scene: Scene,
+    scene: Changes,
     kind: rescuing.ChangeKind,
     label: str,
     new: RunConfig,
@@ -284,7 +269,7 @@ def _change(
     return Change(f"{kind}={label}", kind, new, name, tuple(made), stored, cut, effort)
 
 
-def _runs(scene: Scene, counted: set[int]) -> list[Change]:
+def _runs(scene: Changes, counted: set[int]) -> list[Change]:
     rest: dict[tuple[str, ...], list[Run]] = {}
     for run in scene.same:
         if id(run) not in counted:
@@ -298,7 +283,7 @@ def _runs(scene: Scene, counted: set[int]) -> list[Change]:
     return changes
 
 
-def _rerankers(scene: Scene, cut: IndexConfig) -> list[str]:
+def _rerankers(scene: Changes, cut: IndexConfig) -> list[str]:
     """Return the rerankers to try on an index like `cut`: none, those that need no name, those of other runs.
 
     One that asks a model is not: that would be paid for.

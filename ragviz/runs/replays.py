@@ -232,7 +232,7 @@ def grid_of(columns: Columns, rescue: rescuing.Rescue) -> dict[str, list[str]]:
 
     Of two that choose the same, the better one. {} where none gains, and where the index is gone.
     """
-    own, taken, gaining = columns.changes.scene.own, set[str](), list[Change]()
+    own, taken, gaining = columns.changes.own, set[str](), list[Change]()
     for row in rescue.rows:
         change = columns.change(row.replay.key)
         if row.net > 0 and change is not None and change.kind in DIMENSIONS and not taken & DIMENSIONS[change.kind]:

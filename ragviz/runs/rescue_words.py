@@ -125,13 +125,13 @@ def notes(columns: Columns, k: int) -> list[str]:
     unread = columns.budget is not None and columns.own.reach is None
     both_sides = not columns.run.config.split and any(question.split == "test" for question in changes.questions)
     told = {
-        f"The index {index} was deleted: other retrievers cannot be tried on it.": changes.scene.own is None
+        f"The index {index} was deleted: other retrievers cannot be tried on it.": changes.own is None
         and not columns.run.knows.opaque,
-        f"The index {index} was built anew after this run: replays search it as it is now.": changes.scene.rebuilt,
-        f"Runs of this corpus that asked other questions, or these before they were changed: {changes.scene.others:,}, "
-        "left out.": changes.scene.others,
+        f"The index {index} was built anew after this run: replays search it as it is now.": changes.rebuilt,
+        f"Runs of this corpus that asked other questions, or these before they were changed: {changes.others:,}, "
+        "left out.": changes.others,
         f"The reranker {columns.run.config.reranker} asks a model, which costs: nothing is replayed with it, only "
-        "runs that exist count.": changes.scene.paid,
+        "runs that exist count.": changes.paid,
         f"Runs whose rankings are not {k} deep: {len(shallow):,}, left out.": shallow,
         "How many tokens the chunks hold is not known, so the context budget is not counted.": unread,
         "Lost is a question here whose evidence is not in the context; what becomes of its answer takes a run.": (
