@@ -49,7 +49,6 @@ class Summary:
     k: int
     depth: int
     ranks: NDArray[np.int64]
-    rank_counts: dict[str, int]
     scores: dict[str, Floats]
     metrics: dict[str, Estimate]
     curves: dict[str, Band]
@@ -62,7 +61,7 @@ class Summary:
     @property
     def misses(self) -> int:
         """How many ranked questions lack a chunk of some passage that they need among the first `depth`."""
-        return self.rank_counts["miss"]
+        return int((self.ranks == 0).sum())
 
 
 def document_clusters(questions: Sequence[Question]) -> Clusters:
@@ -115,7 +114,6 @@ def summarise(
         k=k,
         depth=depth,
         ranks=rank_metrics.ranks(table),
-        rank_counts=rank_metrics.rank_counts(table),
         scores=per_question,
         metrics=intervals.estimates(per_question, clusters, seed=seed),
         curves=drawn,
@@ -135,12 +133,13 @@ def to_json(summary: Summary) -> dict[str, Any]:
     """Return the summary as the command line prints it; missing numbers are null, missing curves empty."""
     curves = {name: summary.curves[name][0].tolist() if name in summary.curves else [] for name in CURVES}
     metrics = {name: asdict(estimate) for name, estimate in summary.metrics.items()}
+    misses, *counts = np.bincount(summary.ranks, minlength=summary.depth + 1).tolist()
     return {
         "n": summary.n,
         "unanswerable": summary.unanswerable,
         "reference_only": summary.reference_only,
         "metrics": metrics,
-        "ranks": summary.rank_counts,
+        "ranks": {str(rank): n for rank, n in enumerate(counts, start=1)} | {"miss": misses},
         "curves": {"k": list(range(1, summary.depth + 1)), **curves},
     }
 

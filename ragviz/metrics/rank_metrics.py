@@ -231,12 +231,6 @@ def average_precision(table: RankTable) -> Floats:
     return np.asarray(at_gold / np.maximum(table.gold, 1))
 
 
-def rank_counts(table: RankTable) -> dict[str, int]:
-    """Count the questions whose evidence is complete by rank "1", "2" … `depth` (see `ranks`), and the rest, "miss"."""
-    counts = np.bincount(ranks(table), minlength=table.depth + 1)
-    return {str(rank): int(counts[rank]) for rank in range(1, table.depth + 1)} | {"miss": int(counts[0])}
-
-
 def _ks(depth: int) -> Ints:
     return np.arange(1, depth + 1)
 
