@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import importlib
 import inspect
+import pkgutil
 import sys
 import threading
 import time
@@ -66,11 +66,7 @@ class Called:
         try:
             value = self._call(question)
             if inspect.isawaitable(value):
-
-                async def waited(value: Any = value) -> Any:
-                    return await value
-
-                value = awaited(asyncio.run_coroutine_threadsafe(waited(), self._loop))
+                value = awaited(asyncio.run_coroutine_threadsafe(asyncio.wait_for(value, None), self._loop))
             read = _read(item, value)
         except RagvizError:
             raise
@@ -86,17 +82,13 @@ def loaded(path: str) -> Any:
         UsageError: it cannot be imported, or is not there.
 
     """
-    module, _, name = path.partition(":")
     folder = str(Path.cwd())
     if folder not in sys.path:
         sys.path.insert(0, folder)
     try:
-        value = importlib.import_module(module)
-        for part in name.split("."):
-            value = getattr(value, part)
+        return pkgutil.resolve_name(path)
     except (ImportError, AttributeError, ValueError) as error:
         raise UsageError(f"'{path}' cannot be called ({error}): write module:function, in this folder.") from error
-    return value
 
 
 def _how(target: Any) -> Callable[[Question], Any]:
