@@ -5,6 +5,7 @@ import streamlit as st
 from ragviz.health import synthetic
 from ragviz.metrics.registry import title_of
 from ragviz.text.markup import plain
+from ragviz.text.names import short_names
 from ragviz.ui import address, cache, compared_questions, compared_runs, downloads, frame, wording
 from ragviz.ui.compared_runs import Compared
 from ragviz.ui.kit import figure, heading, notices
@@ -56,23 +57,26 @@ corpus = frame.need_corpus()
 done = [run for run in workspace.store.runs.all(corpus.id) if run.status == "done"]
 pickers = heading.header("Compare", "Which runs are really apart, and what each takes.")
 if len(done) < 2:
-    with notices.empty(
-        f"Comparing takes two runs on the same questions; {plain(corpus.name)} has {wording.counted(len(done), 'run')}."
-    ):
-        address.link("run", "Make a run")
-    st.stop()
+    has = f"{plain(corpus.name)} has {wording.counted(len(done), 'run')}"
+    notices.stop(f"Comparing takes two runs on the same questions; {has}.", ("run", "Make a run"))
 runs = compared_runs.chosen_runs(done)
 if len(runs) < 2:
     st.markdown("Choose two runs or more.")
     st.stop()
 warnings = st.container()
 with st.grid(5 if len(runs) > 2 else 4, min_column_width=140):
-    with st.container():
-        compared_runs.choose_baseline(runs)
+    names = [run.name for run in runs]
+    st.selectbox(
+        "Baseline", names, format_func=short_names(names, 40).__getitem__,
+        **address.shows("baseline", names[0], lambda name: compared_runs.pair_parameters(runs, name, names[0])),
+    )  # fmt: skip
     of_other = st.container() if len(runs) > 2 else warnings
     of_metric = st.container()
+    depth = min(run.config.depth for run in runs)
+    k = address.chosen_number("k", 1, depth, min(runs[0].config.k, depth))
     with st.container():
-        k = compared_runs.choose_k(runs)
+        if any(run.knows.ranking for run in runs):
+            st.number_input("k", 1, depth, **address.shows("k-compared", k, lambda k: {"k": k}))
     of_rule = st.container(vertical_alignment="bottom", height="stretch")
 compared_questions.open_case(runs, k)
 of = cache.state(*(run.id for run in runs))

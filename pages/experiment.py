@@ -42,13 +42,12 @@ def start(chosen: experiment_form.Chosen, name: str, dollars: float | None) -> N
 def new_experiment() -> None:
     sets = [each for each in store.sets.all(corpus.id) if each.asked]
     if not sets:
-        with notices.empty(f"An experiment asks a question set; {plain(corpus.name)} has none yet."):
-            address.link("questions", "Generate or import questions")
-        return
+        notices.stop(
+            f"An experiment asks a question set; {plain(corpus.name)} has none yet.",
+            ("questions", "Generate or import questions"),
+        )
     if not any(document.characters for document in store.documents.all(corpus.id)):
-        with notices.empty(f"{plain(corpus.name)} has no text to index."):
-            address.link("documents", "Add documents")
-        return
+        notices.stop(f"{plain(corpus.name)} has no text to index.", ("documents", "Add documents"))
     left, right = st.columns([3, 2], gap="large")
     chosen = None
     with left, st.container():

@@ -1,5 +1,3 @@
-import streamlit as st
-
 from ragviz.health import examination
 from ragviz.text.markup import plain
 from ragviz.ui import address, frame, health_view
@@ -12,9 +10,7 @@ sets = store.sets.all(corpus.id)
 lead = "What a set of questions is worth: its faults, what it covers, and what it can and cannot notice."
 beside = heading.header("Question set health", lead)
 if not sets:
-    with notices.empty(f"{plain(corpus.name)} has no questions yet."):
-        address.link("questions", "Generate or import questions")
-    st.stop()
+    notices.stop(f"{plain(corpus.name)} has no questions yet.", ("questions", "Generate or import questions"))
 indexes = [info for info in store.indexes.all(corpus.id) if info.build]
 with beside:
     within = ("question", "check")
@@ -25,7 +21,5 @@ with beside:
         named = address.choose("Index", [info.name for info in indexes], "index", default=newest.name, width=240)
     index = next((info for info in indexes if info.name == named), None) if indexes else None
 if not question_set.total:
-    with notices.empty(f"{plain(question_set.name)} has no questions yet."):
-        address.link("questions", "Generate or import questions", set=question_set.name)
-    st.stop()
+    notices.stop(f"{plain(question_set.name)} has no questions yet.", ("questions", "Generate or import questions"))
 health_view.draw(corpus, question_set, index)

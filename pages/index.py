@@ -321,9 +321,7 @@ heading.header("Index", f"How {corpus.name} is chunked, embedded and searched.")
 documents = [d for d in store.documents.all(corpus.id) if d.status == "ok" and d.characters]
 indexes_here = store.indexes.all(corpus.id)
 if not documents:
-    with notices.empty(f"{plain(corpus.name)} has no text to index yet."):
-        address.link("documents", "Add documents")
-    st.stop()
+    notices.stop(f"{plain(corpus.name)} has no text to index yet.", ("documents", "Add documents"))
 has_questions = any(each.total for each in store.sets.all(corpus.id))
 recent = [job for job in queue.listed(workspace, 50) if job.corpus_id == corpus.id]
 if indexes_here:

@@ -82,9 +82,7 @@ corpus = frame.need_corpus()
 done = [run for run in store.runs.all(corpus.id) if run.status == "done"]
 if not done:
     heading.header("Case", "One question of one run, down to the sentence.")
-    with notices.empty(f"No run of {plain(corpus.name)} is done yet."):
-        address.link("run", "Make a run")
-    st.stop()
+    notices.stop(f"No run of {plain(corpus.name)} is done yet.", ("run", "Make a run"))
 runs = compared_runs.requested_runs(done)
 if not runs:
     name = address.chosen("run", [run.name for run in done], noun="run")

@@ -10,10 +10,10 @@ from ragviz.core.configuration import Run
 from ragviz.index import chunking
 from ragviz.metrics.registry import METRICS, label, shown_in
 from ragviz.questions import without_model
-from ragviz.runs import judgements, measurements, overviews
+from ragviz.runs import choices, judgements, measurements, overviews
 from ragviz.stats import intervals
 from ragviz.targets.targets import TARGETS
-from ragviz.text.markup import plain
+from ragviz.text.markup import plain, sentence
 from ragviz.ui import (
     address,
     cache,
@@ -120,14 +120,10 @@ runs = [run for run in all_runs if run.status == "done"]
 requested_run = st.query_params.get("run")
 if requested_run in {run.name for run in all_runs} - {run.name for run in runs}:
     heading.header("Results", f"Run {requested_run}")
-    with notices.empty(f"Run {plain(requested_run)} is not finished yet."):
-        address.link("run", "See its progress, or resume it")
-    st.stop()
+    notices.stop(f"Run {plain(requested_run)} is not finished yet.", ("run", "See its progress, or resume it"))
 if not runs:
     heading.header("Results", "Retrieval and answer quality of a run.")
-    with notices.empty(f"No run of {plain(corpus.name)} is done yet."):
-        address.link("run", "Make a run")
-    st.stop()
+    notices.stop(f"No run of {plain(corpus.name)} is done yet.", ("run", "Make a run"))
 name = address.chosen("run", [run.name for run in runs], noun="run")
 run = next(run for run in runs if run.name == name)
 k = address.chosen_number("k", 1, run.config.depth, run.config.k)
@@ -164,7 +160,10 @@ if judgement.statuses:
         run_scores.judge_panel(run, judgement)
 elif judgement.paid.calls:
     st.caption(plain(judgements.cost_words(judgement)))
-run_scores.reranking_line(run)
+if failures := choices.not_reranked(run):
+    reason = sentence(next(iter(failures.values())))
+    words = f"Reranking failed for {wording.counted(len(failures), 'question')}, which kept the retriever's order: "
+    st.markdown(f":orange[▲] {plain(f'{words}{reason}')}")
 if chosen_here := measurements.chosen_words(run):
     st.caption(f":orange[▲] {plain(chosen_here)}")
 unranked = measurements.unranked_words(run)

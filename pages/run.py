@@ -309,10 +309,11 @@ if not indexes or not sets:
     missing, lacks = ("an index", "is no index") if not indexes else ("questions", "are no questions")
     address.chosen("index", [i.name for i in indexes])
     address.chosen("set", [s.name for s in sets], noun="question set")
-    with notices.empty(f"A run needs an index and questions; there {lacks} yet."):
-        address.link("index" if not indexes else "questions", f"Make {missing}")
-        address.link("targets", "Import what another system answered")
-    st.stop()
+    notices.stop(
+        f"A run needs an index and questions; there {lacks} yet.",
+        ("index" if not indexes else "questions", f"Make {missing}"),
+        ("targets", "Import what another system answered"),
+    )  # fmt: skip
 outcome()
 runs = store.runs.all(corpus.id)
 left, right = st.columns([3, 2], gap="medium")

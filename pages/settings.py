@@ -42,13 +42,13 @@ def values() -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["Variable", "Value", "Source"])
 
 
-def part(title: str, address: str, key: str, verb: str = "Test") -> None:
+def part(title: str, address: str, key: str) -> None:
     with st.container(border=True, height="stretch"):
         heading.section(title)
         st.caption(plain(address))
         tested: dict[tuple[object, ...], str] = st.session_state.setdefault("tested", {})
         of = key, address, st.session_state["endpoint-turn"]  # a result holds until what it is of is changed
-        if key and st.button(verb, key=f"test-{key}", disabled=acting.off()):
+        if key and st.button("Test", key=f"test-{key}", disabled=acting.off()):
             tested.pop(of, None)
             with notices.errors_shown(), st.spinner("Testing"):
                 started = time.perf_counter()
@@ -173,7 +173,7 @@ with st.grid(2, min_column_width=260):
     if settings.model_configured:
         where = addresses.shown(settings.openai_base_url or "") or "the OpenAI API"
         judge = f", judge {settings.judge}" if settings.judge else ""
-        part("Model", f"{settings.model}{judge} at {where}", "model", "Test the connection")
+        part("Model", f"{settings.model}{judge} at {where}", "model")
     else:
         part("Model", "None: questions and answers are extractive. Enter an address or a key below.", "")
 columns = st.columns(2)

@@ -39,7 +39,12 @@ def report(
     by_name = {run.name: run for run in runs}
     prices = comparisons.prices(workspace, by_name, comparison.k, comparison.rule.primary)
     refusals = findings.refusals_of(workspace, by_name)
-    concluded = conclusion.conclude(_as_experiment(runs, comparison), comparison, prices, refusals)
+    as_experiment = Experiment(  # its finished cells are the runs, so that one function concludes from both
+        "", runs[0].corpus_id, "", runs[0].config.questions, runs[0].config.split,
+        ExperimentRule(comparison.rule.primary, comparison.rule.minimum_effect, comparison.runs[0]),
+        tuple(Cell(run.name, IndexConfig(), run.config, "done", run_id=run.id) for run in runs), {}, 0.0,
+    )  # fmt: skip
+    concluded = conclusion.conclude(as_experiment, comparison, prices, refusals)
     leaning = [concluded.leaning] if len(runs) > 2 and concluded.leaning else []
     measured = findings.Measured(by_name, comparison, prices, refusals, concluded)
     chosen = "was chosen for this report" if comparison.rule.declared else "is the default"
@@ -78,16 +83,6 @@ def run_warnings(workspace: Workspace, runs: Sequence[Run]) -> Iterator[str]:
     for run in runs:
         for problem in judgements.check(workspace, run).problems:
             yield f"{run.name}: {problem}"
-
-
-def _as_experiment(runs: Sequence[Run], comparison: Comparison) -> Experiment:
-    """Return the runs as the finished cells of an experiment, so that one function concludes from both."""
-    rule = comparison.rule
-    return Experiment(
-        "", runs[0].corpus_id, "", runs[0].config.questions, runs[0].config.split,
-        ExperimentRule(rule.primary, rule.minimum_effect, comparison.runs[0]),
-        tuple(Cell(run.name, IndexConfig(), run.config, "done", run_id=run.id) for run in runs), {}, 0.0,
-    )  # fmt: skip
 
 
 def _summary(decided: Decided) -> Points:

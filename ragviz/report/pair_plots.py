@@ -68,7 +68,8 @@ def rank_scatter(points: Points, names: tuple[str, str], *, depth: int, selected
     places = np.vectorize(lambda rank: _log_place(rank, depth), otypes=[float])(points.places).reshape(-1, 2)
 
     def words(point: int) -> str:
-        across, up = (_rank_words(rank, depth) for rank in points.places[point])
+        ranks = points.places[point]
+        across, up = (f"rank {rank:.0f}" if rank <= depth else f"not in top {depth}" for rank in ranks)
         return f"{across} under {style.named(names[0])}<br>{up} under {style.named(names[1])}"
 
     figure = _scatter(points, places, -1, selected, words)
@@ -151,10 +152,6 @@ def _scatter_words(points: Points, names: tuple[str, str], title: str, direction
 def _log_place(rank: float, depth: int) -> float:
     """Position on the axis: the logarithm of the rank; what is not in the ranking is set apart at the end."""
     return math.log10(rank) if rank <= depth else math.log10(max(depth, 2)) + 0.25
-
-
-def _rank_words(rank: float, depth: int) -> str:
-    return f"rank {rank:.0f}" if rank <= depth else f"not in top {depth}"
 
 
 # The flow

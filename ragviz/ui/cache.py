@@ -30,14 +30,7 @@ from ragviz.core.ranking import Retrieved
 from ragviz.core.score import Score
 from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.experiments import findings
-from ragviz.runs import (
-    alternatives,
-    comparisons,
-    measurements,
-    moved_questions,
-    overviews,
-    replays,
-)
+from ragviz.runs import alternatives, comparisons, measurements, moved_questions, overviews, replays
 from ragviz.runs.judgements import AtK
 from ragviz.runs.overviews import Overview
 from ragviz.store.schema import StoredQuestion

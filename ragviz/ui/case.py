@@ -98,14 +98,9 @@ def cause_of(run: Run, question_id: str, k: int) -> tuple[str, diagnose.Cause] |
     if name is None:
         return None
     question, judgement = cache.questions(run)[question_id], cache.overview(run).judgement
-    claims = has_claims(run, question_id)
-    return name, judgements.meaning_of(run, name, k, claims=claims, question=question, judgement=judgement)
-
-
-def has_claims(run: Run, question_id: str) -> bool:
-    """Return whether the claims of a run's answer were judged."""
     evaluated = cache.evaluated_to(run, question_id)
-    return evaluated is not None and evaluated.matrix.answer_claims is not None
+    claims = evaluated is not None and evaluated.matrix.answer_claims is not None
+    return name, judgements.meaning_of(run, name, k, claims=claims, question=question, judgement=judgement)
 
 
 def rank_line(run: Run, question: Question, retrieved: Retrieved, k: int) -> str:

@@ -122,24 +122,6 @@ def pair_parameters(runs: Sequence[Run], baseline: str, other: str) -> dict[str,
     return {"runs": written(names, {run.name: run for run in runs}), "other": other}
 
 
-def choose_baseline(runs: Sequence[Run]) -> None:
-    """Draw the choice of the baseline, which is the first of the runs."""
-    names = [run.name for run in runs]
-    st.selectbox(
-        "Baseline", names, format_func=short_names(names, 40).__getitem__,
-        **address.shows("baseline", names[0], lambda name: pair_parameters(runs, name, names[0])),
-    )  # fmt: skip
-
-
-def choose_k(runs: Sequence[Run]) -> int:
-    """Draw the choice of k, up to the least depth of the runs."""
-    depth = min(run.config.depth for run in runs)
-    k = address.chosen_number("k", 1, depth, min(runs[0].config.k, depth))
-    if any(run.knows.ranking for run in runs):
-        st.number_input("k", 1, depth, **address.shows("k-compared", k, lambda k: {"k": k}))
-    return k
-
-
 def choose_other(comparison: Comparison) -> str:
     """Draw the choice of the run that is compared with the baseline in detail, where there are several."""
     others = comparison.runs[1:]

@@ -269,10 +269,8 @@ def need_corpus() -> Corpus:
     corpus = current_corpus()
     if corpus is None:
         heading.header(st.session_state.get(_TITLE, ""))
-        with notices.empty(
-            "There is no corpus yet. A corpus is a named set of documents that are indexed and queried together."
-        ):
-            address.link("documents", "Create one and add documents")
-            address.link("home", "Load the sample")
-        st.stop()
+        notices.stop(
+            "There is no corpus yet. A corpus is a named set of documents that are indexed and queried together.",
+            ("documents", "Create one and add documents"), ("home", "Load the sample"),
+        )  # fmt: skip
     return corpus

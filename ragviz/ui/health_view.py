@@ -21,16 +21,7 @@ from ragviz.questions import staleness
 from ragviz.questions.question_types import TYPE_TITLES
 from ragviz.service import question_verbs
 from ragviz.text.markup import highlighted, plain
-from ragviz.ui import (
-    address,
-    cache,
-    coverage_view,
-    drill_view,
-    generation_tab,
-    job_panel,
-    passages,
-    wording,
-)
+from ragviz.ui import address, cache, coverage_view, drill_view, generation_tab, job_panel, passages, wording
 from ragviz.ui.kit import acting, heading, notices, table
 
 FOLD = 40

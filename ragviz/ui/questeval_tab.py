@@ -98,7 +98,15 @@ def draw(run: Run, k: int, shown_ids: pd.Series[str], key: str) -> None:
     judgement = cache.overview(run).judgement
     frames = _frames(run)
     if not frames:
-        _nothing(run, judgement)
+        computed = [
+            judgement.metrics[each] for names in METRICS.values() for each in names if each in judgement.metrics
+        ]
+        why = (
+            f"asked nothing: {computed[0].without}" if computed else "was not computed: it takes answers and references"
+        )
+        with notices.empty(f"RAGQuestEval {why}."):
+            if not computed and not run.knows.opaque:
+                address.link("run", "Make a run", index=run.provenance["index"], set=run.provenance["questions"])
         return
     variant = next(iter(frames))
     if len(frames) > 1:
@@ -108,14 +116,6 @@ def draw(run: Run, k: int, shown_ids: pd.Series[str], key: str) -> None:
     st.markdown(plain(sentence(frame)))
     _tiles(frame, judgement, variant)
     _questions(run, k, frame, shown_ids, variant, key)
-
-
-def _nothing(run: Run, judgement: Judgement) -> None:
-    computed = [judgement.metrics[name] for names in METRICS.values() for name in names if name in judgement.metrics]
-    why = f"asked nothing: {computed[0].without}" if computed else "was not computed: it takes answers and references"
-    with notices.empty(f"RAGQuestEval {why}."):
-        if not computed and not run.knows.opaque:
-            address.link("run", "Make a run", index=run.provenance["index"], set=run.provenance["questions"])
 
 
 def sentence(frame: pd.DataFrame) -> str:

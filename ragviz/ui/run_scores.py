@@ -16,9 +16,9 @@ from ragviz.core.configuration import Run
 from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.metrics.registry import REGISTRY, shown_in, title_of
 from ragviz.report import plots
-from ragviz.runs import choices, judgements, measurements, rescue_words
+from ragviz.runs import judgements, measurements, rescue_words
 from ragviz.service import run_verbs
-from ragviz.text.markup import plain, sentence
+from ragviz.text.markup import plain
 from ragviz.ui import address, budget, cache, job_panel, question_table, wording
 from ragviz.ui.kit import figure, heading, notices, table, tiles
 
@@ -51,7 +51,9 @@ def answer_tiles(run: Run, judgement: judgements.Judgement, k: int) -> None:
 def answer_line(run: Run, judgement: judgements.Judgement) -> None:
     """Draw coverage with the button that judges again, abstentions, who answered and judged, and the cost."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        st.markdown(" · ".join(filter(None, [coverage(run, judgement), abstentions(run, judgement)])), width="stretch")
+        abstains = judgement.abstention.refused or judgement.abstention.unanswerable
+        abstained = judgement.abstention.words if run.knows.answers and abstains else ""
+        st.markdown(" · ".join(filter(None, [coverage(run, judgement), abstained])), width="stretch")
         if judgement.failed or (judgement.controls and not judgement.controls.reliable):
             judge_again(run)
         elif not run.config.judge and not run.knows.again and cache.workspace().settings.model_configured:
@@ -59,14 +61,6 @@ def answer_line(run: Run, judgement: judgements.Judgement) -> None:
     controls = judgement.controls.sentence.rstrip(".") if judgement.controls and judgement.controls.reliable else ""
     decided, cost = judgements.decided_words(judgement), judgements.cost_words(judgement)
     st.caption(plain(" · ".join(filter(None, [judgements.judge_words(run), decided, controls, cost]))))
-
-
-def reranking_line(run: Run) -> None:
-    """Say which questions were not reranked; nothing where all were."""
-    if failures := choices.not_reranked(run):
-        count, reason = wording.counted(len(failures), "question"), next(iter(failures.values()))
-        words = f"Reranking failed for {count}, which kept the retriever's order: {sentence(reason)}"
-        st.markdown(f":orange[▲] {plain(words)}")
 
 
 def judge_again(run: Run, label: str = "Judge again", metrics: Sequence[str] = ()) -> None:
@@ -112,12 +106,6 @@ def coverage(run: Run, judgement: judgements.Judgement) -> str:
     if missing := total - len(judgement.statuses):
         words.append(f"{wording.counted(missing, 'question')} not reached")
     return ", ".join(words) if failed or missing else words[0]
-
-
-def abstentions(run: Run, judgement: judgements.Judgement) -> str:
-    """Return how many questions the run abstained on, and how rightly; "" when it is of none."""
-    abstains = judgement.abstention.refused or judgement.abstention.unanswerable
-    return judgement.abstention.words if run.knows.answers and abstains else ""
 
 
 def distributions(run: Run, judgement: judgements.Judgement, key: str) -> None:

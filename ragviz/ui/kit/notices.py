@@ -6,6 +6,7 @@ import logging
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from typing import NoReturn
 
 import streamlit as st
 
@@ -28,6 +29,14 @@ def empty(sentence: str) -> Iterator[None]:
         st.markdown(sentence)
         with st.container(horizontal=True, gap="small"):
             yield
+
+
+def stop(sentence: str, *links: tuple[str, str]) -> NoReturn:
+    """Draw an empty state with links, each a page and its label, and end the page."""
+    with empty(sentence):
+        for page, label in links:
+            address.link(page, label)
+    st.stop()
 
 
 @contextmanager
