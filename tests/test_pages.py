@@ -319,6 +319,7 @@ def test_a_long_list_has_pages_and_ends_on_its_last_one(home: Path, monkeypatch:
 
 
 FILTERS: list[tuple[dict[str, str], Callable[[dict[str, Any]], bool]]] = [
+    ({"kind": "multi"}, lambda row: row["Id"] == "two"),
     ({"rank": "1"}, lambda row: row["Rank"] == 1),
     ({"rank": "miss"}, lambda row: row["Outcome"] == "Not in top 20"),
     ({"outcome": "below k"}, lambda row: row["Outcome"] == "Ranked below 3"),
@@ -335,6 +336,14 @@ def test_questions_are_filtered(home: Path) -> None:
         expected = [row["Id"] for row in everything if passes(row)]
         assert [i for table in app.dataframe if "Id" in table.value for i in table.value["Id"]] == expected, filters
         assert f"**{len(expected)} of 9 questions**" in words(app)
+
+
+def test_a_case_of_two_runs_is_shown_at_the_k_that_its_list_is_measured_at(home: Path) -> None:
+    for metric, title in (("recall@1", "Recall@1"), ("recall@own", "Recall@own k")):
+        app = show("inspect", runs="words,vectors", question="q2", k="1", metric=metric)
+        assert title in list(app.dataframe[-1].value["Metric"])
+        cut = 1 if metric == "recall@1" else RunConfig("", "").k
+        assert read(each.proto.body for each in app.get("html")).count(f"cut at k = {cut}:") == 2
 
 
 def test_the_numbers_of_the_page_add_up_and_list_their_questions(home: Path) -> None:

@@ -105,9 +105,7 @@ def score_table(runs: Sequence[Run], question_id: str, k: int) -> None:
         rows[name] = pd.array([each.get(title) for title in titles], dtype="Float64")
     if len(runs) == 2:
         rows["Difference"] = rows[names[1]] - rows[names[0]]
-    above = table.row_above("both")
-    with above:
-        heading.section("Scores")
+    above = table.row_above("both", title="Scores")
     columns = {name: table.number(written="%.2f", label=short) for name, short in short_names(names, 24).items()}
     columns["Difference"] = table.number(written="%+.2f")
     table.draw(

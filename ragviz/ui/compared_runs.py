@@ -247,9 +247,7 @@ def _delta_cells(delta: Delta) -> dict[str, str]:
 def pairs_table(shown: Compared) -> None:
     """Draw every pair of runs in the chosen metric; a click chooses the pair."""
     found, short = all_pairs(shown), short_names(shown.comparison.runs, 15)
-    above = table.row_above("pairs")
-    with above:
-        heading.section(plain(f"All pairs by {title_of(shown.metric)}"))
+    above = table.row_above("pairs", title=plain(f"All pairs by {title_of(shown.metric)}"))
     table.draw(
         pd.DataFrame(
             {"Run": short[pair.delta.run], "Against": short[pair.baseline], **_delta_cells(pair.delta)}

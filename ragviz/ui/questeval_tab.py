@@ -190,13 +190,11 @@ def _questions(run: Run, k: int, frame: pd.DataFrame, shown_ids: pd.Series[str],
     first, last = table.page(len(rows), PAGE, "rows")
     page = rows.iloc[first:last]
 
-    def opened(question_id: str) -> None:
-        st.session_state["open-question"], st.session_state["open-tab"] = question_id, NAME
-
     table.draw(
         table_of(page), "questeval", alt="RAGQuestEval questions, what the answers miss first", above=above,
         file=f"{run.name}-questeval-{variant}", turn=f"{variant}-{key}", most=14,
-        columns=WIDTHS, among=list(page["id"]), opened=opened, empty="–",
+        columns=WIDTHS, among=list(page["id"]), empty="–",
+        opened=lambda question_id: st.session_state.update({"open-question": question_id, "open-tab": NAME}),
     )  # fmt: skip
 
 

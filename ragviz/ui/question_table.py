@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 
 import pandas as pd
@@ -123,44 +123,39 @@ def cause_title(run: Run, k: int, cause: str) -> str:
 
 def filtered(run: Run, rows: pd.DataFrame, k: int) -> pd.DataFrame:
     """Return the rows of `question_rows` at `k` that pass every filter of the address."""
-    ranks = partial(rank_pair, depth=run.config.depth)
-    if pair := address.readable("rank", ranks, f"miss, a rank up to {run.config.depth:,}, or a range as in 4-10"):
-        missed = rows["Outcome"] == outcomes.title("missed", k, run.config.depth)
-        rows = rows[missed if pair == (0, 0) else rows["Rank"].between(*pair).fillna(False)]
-    rows = _of_part(run, rows)
-    ranked = outcomes.RANKED
-    if outcome := address.readable("outcome", address.one_of(ranked), f"one of {', '.join(ranked)}"):
-        rows = rows[rows["Outcome"] == outcomes.title(outcome, k, run.config.depth)]
-    if cause := address.readable("cause", address.one_of(diagnose.CAUSES), f"one of {', '.join(diagnose.CAUSES)}"):
-        causes = cache.causes(run, k)
-        rows = rows[_mask(rows, (causes.get(i) == cause for i in rows["Id"]))]
-    for name in ("rescued", "broken"):
-        ids = address.readable(name, partial(_changed_ids, run, k, name), "a change that was tried at this k")
-        if ids is not None:
-            rows = rows[_mask(rows, (i in ids for i in rows["Id"]))]
-    if words := st.query_params.get("find", "").casefold():
-        rows = rows[_mask(rows, (words in text.casefold() for text in rows["Question"]))]
-    address.readable(
-        "metric", address.one_of(cache.overview(run).judgement.metrics), "an answer metric of this run"
-    )  # `metric_of` orders by it
-    return rows
-
-
-def _of_part(run: Run, rows: pd.DataFrame) -> pd.DataFrame:
-    documents = cache.documents_of(run)
+    documents, depth = cache.documents_of(run), run.config.depth
 
     def known(name: str) -> str | None:  # a document of the corpus, or one that the run's evidence was in
         exists = cache.workspace().store.documents.find(run.corpus_id, name) is not None
         return name if exists or any(is_among(name, names) for names in documents.values()) else None
 
+    kept, ids = pd.Series(True, index=rows.index), rows["Id"]
+    if pair := address.readable("rank", partial(rank_pair, depth=depth), f"miss, a rank up to {depth:,}, or as 4-10"):
+        missed = rows["Outcome"] == outcomes.title("missed", k, depth)
+        kept &= missed if pair == (0, 0) else rows["Rank"].between(*pair).fillna(False)
     if name := address.readable("document", known, "a document of this corpus"):
-        rows = rows[_mask(rows, (is_among(name, documents[i]) for i in rows["Id"]))]
-    named: dict[str, Collection[str]] = {"kind": evaluate.KINDS, "type": TYPES, "style": STYLES}
-    for part, names in named.items():
-        column = part.capitalize()
+        kept &= ids.map(lambda i: is_among(name, documents[i])).astype(bool)
+    titles = {outcomes.title(outcome, k, depth): outcome for outcome in outcomes.RANKED}
+    parts: dict[str, tuple[pd.Series[str] | None, Collection[str]]] = {
+        "kind": (rows["Evidence in"], evaluate.KINDS),
+        "type": (rows.get("Type"), TYPES),
+        "style": (rows.get("Style"), STYLES),
+        "outcome": (rows["Outcome"].map(titles), outcomes.RANKED),
+        "cause": (ids.map(dict(cache.causes(run, k))), diagnose.CAUSES),
+    }
+    for part, (values, names) in parts.items():
         if value := address.readable(part, address.one_of(names), f"one of {', '.join(names)}"):
-            rows = rows[rows[column] == value] if column in rows else rows[:0]
-    return rows
+            kept &= False if values is None else values == value
+    for change in ("rescued", "broken"):
+        of = address.readable(change, partial(_changed_ids, run, k, change), "a change that was tried at this k")
+        if of is not None:
+            kept &= ids.isin(of)
+    if words := st.query_params.get("find", "").casefold():
+        kept &= rows["Question"].str.casefold().str.contains(words, regex=False)
+    address.readable(
+        "metric", address.one_of(cache.overview(run).judgement.metrics), "an answer metric of this run"
+    )  # `metric_of` orders by it
+    return rows[kept]
 
 
 def _changed_ids(run: Run, k: int, name: str, key: str) -> frozenset[str] | None:
@@ -172,11 +167,6 @@ def _changed_ids(run: Run, k: int, name: str, key: str) -> frozenset[str] | None
         return None
     chosen = rescue.unrescued if row is None else row.rescued if name == "rescued" else row.broken
     return frozenset(ids[place] for place in chosen.nonzero()[0])
-
-
-def _mask(rows: pd.DataFrame, keeps: Iterable[bool]) -> pd.Series[bool]:
-    """Return which rows to keep; a bare list would select columns where there are no rows."""
-    return pd.Series(list(keeps), index=rows.index, dtype=bool)
 
 
 def filter_words(run: Run, k: int, name: str, value: str) -> str:
@@ -247,9 +237,6 @@ def draw(run: Run, rows: pd.DataFrame, total: int, k: int, left_out: str, key: s
     else:
         first, end = table.page(len(rows), PAGE, "listed")
 
-        def opened(question_id: str) -> None:
-            st.session_state["open-question"] = question_id
-
         unknown = () if run.knows.ranking else ("Rank", "Outcome", "Document", f"Recall@{k}")
         repeated = ("Evidence in", "Type", "Style", "Outcome" if run.knows.answers else "Cause")
         shown = rows[first:end].drop(columns=[*unknown, *repeated], errors="ignore")
@@ -260,7 +247,8 @@ def draw(run: Run, rows: pd.DataFrame, total: int, k: int, left_out: str, key: s
             columns[ANSWER_METRICS[metric].title] = table.bar(125)
         table.draw(
             shown, "asked", alt="Questions, the worst first", above=above, file=f"{run.name}-questions",
-            columns=columns, among=list(shown["Id"]), turn=key, opened=opened, most=8, empty="–",
+            columns=columns, among=list(shown["Id"]), turn=key, most=8, empty="–",
+            opened=lambda question_id: st.session_state.update({"open-question": question_id}),
         )  # fmt: skip
     came_from = address.arrived_from()
     heading.follow(ANCHOR, active, run.id, came_from=came_from, returns=came_from == CASE)

@@ -82,9 +82,6 @@ def _table(run: Run, columns: Columns, rescue: Rescue) -> None:
         "ms": [row.replay.milliseconds if row.replay.kind != "k" else None for row in rows],
     }
 
-    def opened(row: Row) -> None:
-        st.session_state[state] = row.replay.key
-
     table.draw(
         pd.DataFrame(cells),
         "rescue",
@@ -101,7 +98,7 @@ def _table(run: Run, columns: Columns, rescue: Rescue) -> None:
             "ms": table.number(60, "%.1f", help="Reranking, a question on average, with what is computed once."),
         },
         among=rows,
-        opened=opened,
+        opened=lambda row: st.session_state.update({state: row.replay.key}),
         most=5,
         empty="–",
     )

@@ -91,9 +91,9 @@ def slices_table(run: Run, summary: Summary, key: str) -> None:
     asked = cache.questions(run).values()
     offered |= {part: (part.capitalize(), (part,)) for part in said if any(getattr(each, part) for each in asked)}
     labels = {label.split("@")[0]: label for label in (*summary.scores, *cache.overview(run).judgement.metrics)}
-    above = table.row_above("by-document")
+    title = "By evidence and document" if len(offered) == 1 else "By part of the questions"
+    above = table.row_above("by-document", title=title)
     with above:
-        heading.section("By evidence and document" if len(offered) == 1 else "By part of the questions")
         by = address.choose_one("Divided by", {key: title for key, (title, _) in offered.items()}, "by")
         name = address.choose(
             "Metric", list(labels), "per", default="recall", label_visibility="collapsed", width=210,

@@ -144,13 +144,12 @@ def completeness_against_conciseness(run: Run, pair: tuple[str, str], key: str) 
     first, second = (cache.overview(run).answers[name].known for name in pair)
     ids = [i for i in first if i in second]
 
-    def clicked(place: tuple[int, ...] | None) -> None:
-        if place:
-            st.session_state["open-question"] = ids[place[0]]
-
     x, y = (np.array([scores[i] for i in ids], dtype=float) for scores in (first, second))
     questions = cache.questions(run)
-    figure.draw(plots.quarters(x, y, [questions[i].text for i in ids]), f"quadrants-{key}", clicked=clicked)
+    figure.draw(
+        plots.quarters(x, y, [questions[i].text for i in ids]), f"quadrants-{key}",
+        clicked=lambda place: st.session_state.update({"open-question": ids[place[0]]} if place else {}),
+    )  # fmt: skip
     st.caption(
         "Low completeness: evidence was not retrieved, or was ignored. Low conciseness: too much was retrieved or "
         "said. Low on both: the answer is off topic. Click a point to open its question."
@@ -181,10 +180,8 @@ def metrics_table(run: Run, summary: Summary) -> None:
     rows = pd.DataFrame(cells).astype({"Mean": "Float64"})
     if not any(rows["Unscored"]):
         rows = rows.drop(columns="Unscored")
-    above = table.row_above("metrics")
-    with above:
-        heading.section(f"All metrics{f' at k = {summary.k}' if run.knows.ranking else ''}")
-        if made:
-            st.caption(f"{made}", width="content")
+    above = table.row_above("metrics", title=f"All metrics{f' at k = {summary.k}' if run.knows.ranking else ''}")
+    if made:
+        above.caption(f"{made}", width="content")
     columns = {"Mean": table.bar(110, "%.3f"), "Description": table.text("large")}
     table.draw(rows, "metrics", alt="All metrics", above=above, file=f"{run.name}-metrics", columns=columns, most=8)

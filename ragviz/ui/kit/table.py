@@ -37,9 +37,11 @@ def text(width: int | Literal["small", "medium", "large"], **more: Any) -> Any:
     return st.column_config.TextColumn(width=width, **more)
 
 
-def row_above(key: str, words: str = "") -> Any:
-    """Return the row above the table `key`, for its filters, with `words` (markdown) at its beginning."""
+def row_above(key: str, words: str = "", *, title: str = "") -> Any:
+    """Return the row above the table `key`, for its filters, with a `title` or `words` (markdown) at its beginning."""
     row = st.container(horizontal=True, vertical_alignment="center", key=f"above-{key}")
+    if title:
+        row.header(title, anchor=False)
     if words:
         row.markdown(words, width="stretch")
     return row
