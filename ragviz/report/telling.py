@@ -138,7 +138,10 @@ def drawn(workspace: Workspace, runs: Sequence[Run], told: Sequence[Example], ru
         none = "none" if question.open else "none: the documents do not answer it"
         texts = [("Reference answer", question.answer or none)]
         for group in () if question.open else question.evidence[:3]:
-            texts += [(f"Evidence, in {names.get(span.document_id, UNKNOWN)}", _cut(span.text)) for span in group[:1]]
+            texts += [
+                (f"Evidence, in {names.get(span.document_id, UNKNOWN)}", shortened(span.text, SHOWN))
+                for span in group[:1]
+            ]
         sides = [_side(workspace, run, question, whole[run.id], k) for run in runs]
         parts.append(Case(each.title, question.text, question.language, each.note, texts, sides))
     return parts
@@ -154,11 +157,11 @@ def _side(workspace: Workspace, run: Run, question: Question, whole: overviews.O
     texts = []
     if evaluated is not None and evaluated.recording.has_answer:
         answer = evaluated.recording
-        texts = [(f"Answer, {abstention.STATUSES[answer.status]}", _cut(answer.answer or answer.reason))]
+        texts = [(f"Answer, {abstention.STATUSES[answer.status]}", shortened(answer.answer or answer.reason, SHOWN))]
     chunks = [
         Chunk(
             f"{found.hit.rank}. {found.document_name}",
-            _cut(found.chunk.text) if found.chunk else "(its document was removed)",
+            shortened(found.chunk.text, SHOWN) if found.chunk else "(its document was removed)",
             found.hit.chunk_id in gold,
         )
         for found in hits
@@ -178,7 +181,3 @@ def _place_words(run: Run, question: Question, whole: overviews.Overview) -> str
         return words
     meaning = judgements.meaning_of(run, cause, run.config.k, question=question, judgement=whole.judgement)
     return f"{words}{meaning.title}." + ("" if cause == "fine" else f" {meaning.explanation}")
-
-
-def _cut(text: str) -> str:
-    return shortened(text, SHOWN)

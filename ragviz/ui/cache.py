@@ -280,11 +280,6 @@ def at(run: Run, k: int) -> AtK:
     return AtK(run, summary(run, k), whole.judgement, causes(run, k), whole.asked.kind_of)
 
 
-def others(run: Run) -> list[str]:
-    """Return the ids of the other runs of its corpus."""
-    return [each.id for each in workspace().store.runs.all(run.corpus_id) if each.id != run.id]
-
-
 # Runs compared
 
 
@@ -339,7 +334,8 @@ def rescue(run: Run, k: int) -> Rescue:
 
 def _replayed_with(run: Run, *_: object) -> list[str]:
     indexes = [index.id for index in workspace().store.indexes.all(run.corpus_id)]
-    return [run.corpus_id, run.config.questions, *indexes, *others(run)]
+    runs = [each.id for each in workspace().store.runs.all(run.corpus_id) if each.id != run.id]
+    return [run.corpus_id, run.config.questions, *indexes, *runs]
 
 
 def _held(run: Run) -> frozenset[str]:

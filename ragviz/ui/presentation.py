@@ -109,10 +109,10 @@ def steps(done: Sequence[Run], shown: Outcome | None = None) -> list[Step]:
     if len(pair) == 2:
         runs = ",".join(each.id if "," in each.name else each.name for each in pair)
         of_pair: Params = {"runs": runs, "k": pair[0].config.k}
-        same_k = pair[0].config.k == pair[1].config.k  # else the two sides of one k are no comparison
+        own = registry.label("recall", registry.OWN)  # each side of a question is shown at its own k
         path += [
             Step("The comparison", "compare", of_experiment or of_pair),
-            Step("One question", "inspect", of_pair if same_k else {"run": pair[0].name, "k": pair[0].config.k}, pair),
+            Step("One question", "inspect", {**of_pair, "metric": own}, pair),
         ]
     if shown is not None:
         path.append(Step("What to do", "experiment", {"experiment": shown.experiment.name, STEP: DO}))
