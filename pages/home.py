@@ -180,7 +180,7 @@ def recent(corpus: Corpus) -> None:
         ),
         "recent",
         alt="Recent runs",
-        columns=run_table.column_configs(metrics) | {"Run": 150} | dict.fromkeys(headline, 125),
+        columns=run_table.column_configs(metrics) | {"Run": 145},
         among=newest,
         goes=lambda run: address.go_to("results", run=run.name, k=run.config.k),
         lines=2,  # a name may need two

@@ -308,11 +308,11 @@ def _list(shown: Compared) -> None:
         st.caption("No question is in both of these: remove a filter.")
         return
 
-    values = {name: table.number(88, "%.2f", label=short[name]) for name in short}
-    ranks = {f"Rank {name}": table.text(112, label=f"Rank {short[name]}") for name in short}
+    values = {name: table.number(84, "%.2f", label=short[name]) for name in short}
+    ranks = {f"Rank {name}": table.text(108, label=f"Rank {short[name]}") for name in short}
     table.draw(
         rows, "cases", alt=f"Questions, {found.side}", above=above, file="questions-compared",
-        columns={"Question": 150, **values, **ranks},
+        columns={"Question": 142, **values, **ranks},
         among=found.ids, turn=f"{found.side}-{_turn()}-{'-'.join(found.chips)}", most=12, empty="–",
         opened=lambda question_id: st.session_state.update({OPEN: (question_id, found.side)}),
     )  # fmt: skip
