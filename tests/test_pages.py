@@ -508,7 +508,7 @@ def test_an_interrupted_build_stands_before_the_helpers_and_says_where_it_ended(
     added = [("index", "Build small", {"name": "small"}, build)]
     added += [("help-index", f"Help {n}", {"index": "x", "share": f"share {n}"}, helper) for n in range(2)]
     for kind, title, arguments, columns in added:
-        job, _ = jobs.add_once(kind, title, corpus_id, arguments, lambda _: None)
+        job = jobs.add(kind, title, corpus_id, arguments)
         jobs.update(job.id, **columns)
     app = show("index")
     assert read(each.label for each in app.sidebar.expander) == ":orange[▲] **Build small** interrupted\n1 more job"

@@ -13,7 +13,7 @@ from ragviz.cli import console, options
 from ragviz.cli.options import Json
 from ragviz.cli.questions_commands import questions_app
 from ragviz.core.configuration import Run, RunConfig
-from ragviz.core.errors import InputError, UsageError
+from ragviz.core.errors import UsageError
 from ragviz.core.question import Question
 from ragviz.health import (
     contents,
@@ -190,8 +190,7 @@ def questions_asked(
     workspace = console.open_workspace()
     question_set = workspace.store.sets.get(set_name)
     if file is not None:
-        if not file.is_file():
-            raise InputError(f"The file {file} cannot be opened: No such file.")
+        console.read(file)
         if index_name:
             workspace.store.indexes.get(index_name)
         given = (file.name, str(file.absolute()))

@@ -88,11 +88,8 @@ def submit_once(workspace: Workspace, new: NewJob, press: Press | None = None) -
                     raise UsageError(f"“{job.title}” is active already, {choices}.")
         return same
 
-    owner: dict[str, Any] = {"person": workspace.person.name, "event": new.event}
-    where = place(workspace, new)
-    job, is_new = workspace.store.jobs.add_once(
-        new.kind, new.title, new.corpus_id, new.arguments, duplicate, key, since, **owner, **where
-    )
+    row = {"person": workspace.person.name, **place(workspace, new)}
+    job, is_new = workspace.store.jobs.add_once(new, duplicate, key, since, **row)
     if is_new:
         _log.info("Submitted: %s", job.title, extra=about(job))
     return (_started(workspace, job) if is_new else job), is_new
@@ -231,10 +228,8 @@ def _offer_help(workspace: Workspace) -> None:
         if not workspace.store.jobs.with_press(press) and not is_abandoned(workspace.store, share):
             arguments = {share.noun: share.subject, "share": share.id}
             more = _here(workspace) | {"person": share.person}
-            title = f"Help with {share.title}"
-            workspace.store.jobs.add_once(
-                kind, title, share.corpus_id, arguments, partial(_pressed, press=press), press, **more
-            )
+            help_with = NewJob(kind, f"Help with {share.title}", share.corpus_id, arguments)
+            workspace.store.jobs.add_once(help_with, partial(_pressed, press=press), press, **more)
 
 
 def is_abandoned(store: Store, share: Share) -> bool:

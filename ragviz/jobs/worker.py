@@ -65,9 +65,8 @@ def perform_new(workspace: Workspace, new: NewJob, watch: Progress | None = None
 
     After a usage error, which changed nothing and is raised to the caller, the row is deleted. Raises as `perform`.
     """
-    place = queue.place(workspace, new, processes.this_process())
-    owner: dict[str, Any] = {"person": workspace.person.name, "event": new.event}
-    job = workspace.store.jobs.add(new.kind, new.title, new.corpus_id, new.arguments, **owner, **place)
+    row = {"person": workspace.person.name, **queue.place(workspace, new, processes.this_process())}
+    job = workspace.store.jobs.add(new.kind, new.title, new.corpus_id, new.arguments, new.event, **row)
     try:
         return _in_turn(workspace, job.id, watch)
     except UsageError:

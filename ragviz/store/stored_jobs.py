@@ -13,11 +13,10 @@ from sqlalchemy.engine import Connection, Row
 
 from ragviz.core.digests import new_id
 from ragviz.core.errors import NotFoundError
-from ragviz.core.event import Event
-from ragviz.core.job import ACTIVE, Job
+from ragviz.core.job import ACTIVE, Job, NewJob
 from ragviz.store import schema
 from ragviz.store.database import repeated
-from ragviz.store.schema import record
+from ragviz.store.schema import columns, record
 from ragviz.store.transactions import Repository, is_text, note
 
 _SUBMITTING = 7_261_766_070  # PostgreSQL's advisory lock for jobs that are created, or start, once
@@ -27,21 +26,17 @@ _ACTIVE = sa.select(schema.jobs).where(schema.jobs.c.status.in_(ACTIVE)).order_b
 class StoredJobs(Repository):
     """Background jobs; a change of a job counts as a change of nothing."""
 
-    def add(self, kind: str, title: str, corpus_id: str, arguments: Mapping[str, Any], **place: Any) -> Job:
-        """Create a queued job; `place` are further columns of its row."""
-        return self.add_once(kind, title, corpus_id, arguments, lambda _: None, **place)[0]
+    def add(self, *new: Any, **place: Any) -> Job:
+        """Create a queued job of the fields of a `NewJob`; `place` are further columns of its row."""
+        return self.add_once(NewJob(*new), lambda _: None, **place)[0]
 
     @repeated
     def add_once(
         self,
-        kind: str,
-        title: str,
-        corpus_id: str,
-        arguments: Mapping[str, Any],
+        new: NewJob,
         duplicates: Callable[[Sequence[Job]], Job | None],
         press: str = "",
         since: float | None = None,
-        event: Event | None = None,
         **place: Any,
     ) -> tuple[Job, bool]:
         """Create a queued job, unless `duplicates` finds it among those that may be it already.
@@ -49,23 +44,23 @@ class StoredJobs(Repository):
         Those are the jobs with the idempotency key `press` ("" has none), and of its kind and corpus the active ones
         and those created at the time `since` or later. Returns the job, and whether it is new. Of two
         callers at once, also in two processes, the second sees the job of the first. `duplicates` may raise, and then
-        nothing is created. `event` is stored with a new job.
+        nothing is created. The event of `new` is stored with it.
         """
         jobs = schema.jobs.c
         recent = sa.or_(jobs.status.in_(ACTIVE), sa.false() if since is None else jobs.created >= since)
         pressed = sa.and_(jobs.press == press, sa.literal(bool(press)))
-        seen = sa.or_(sa.and_(jobs.kind == kind, jobs.corpus_id == corpus_id, recent), pressed)
-        row: dict[str, Any] = {"id": new_id(), "kind": kind, "title": title, "corpus_id": corpus_id, "status": "queued"}
+        seen = sa.or_(sa.and_(jobs.kind == new.kind, jobs.corpus_id == new.corpus_id, recent), pressed)
+        row: dict[str, Any] = columns(new, schema.jobs) | {"id": new_id(), "status": "queued"}
         row |= {"done": 0, "unit": "", "message": "", "host": "", "cancel": False, "result": {}, "error": ""}
         row |= {"person": "", "home": "", "folder": ""} | place
-        row |= {"press": press, "arguments": dict(arguments), "created": time.time()}
+        row |= {"press": press, "created": time.time()}
         with self._one_at_a_time() as connection:
             found = connection.execute(sa.select(schema.jobs).where(seen).order_by(jobs.created))
             existing = duplicates([record(Job, each) for each in found])
             if existing is None:
                 connection.execute(schema.jobs.insert().values(**row))
-                if event is not None:
-                    note(connection, replace(event, details={**event.details, "job": row["id"]}))
+                if new.event is not None:
+                    note(connection, replace(new.event, details={**new.event.details, "job": row["id"]}))
         return (self.get(str(row["id"])), True) if existing is None else (existing, False)
 
     @contextmanager
