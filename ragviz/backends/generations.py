@@ -232,7 +232,7 @@ _compared: dict[Path, Stamp] = {}
 
 
 def write_checksums(folder: Path, parts: Iterable[str]) -> None:
-    """Write the checksums of `parts` of `folder`, each a file or a folder of files, through to the disk."""
+    """Write the checksums of `parts` of `folder`, files or folders of files (without Tantivy's locks), to the disk."""
     files: list[Path] = []
     for part in (folder / part for part in parts):
         files += sorted(path for path in part.iterdir() if path.suffix != ".lock") if part.is_dir() else [part]
