@@ -302,10 +302,7 @@ def compare(
 
 
 def _labels(sides: Sequence[RunSide], primary: str, k: int, depth: int, *, measured: bool) -> tuple[str, set[str]]:
-    """Return the label of the primary metric, and those that are measured at each run's own k.
-
-    `measured` is whether recall is, at `k`.
-    """
+    """Return the label of the primary metric, and those at each run's own k; `measured` is whether recall is at `k`."""
     ks = [min(side.config["k"], depth) for side in sides]
     name = primary.removesuffix(f"@{OWN}")
     is_own = k == ks[0] and len(set(ks)) > 1  # else all are compared at the k that was asked for

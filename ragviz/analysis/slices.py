@@ -94,13 +94,9 @@ def parts_of(questions: Sequence[Question], documents: Mapping[str, Sequence[str
     A question with evidence in several documents is in the part of each of them, one without evidence in none, and in
     none by the length of its evidence.
     """
-    names: dict[str, list[Sequence[str]]] = {
-        "document": [documents.get(question.id, ()) for question in questions],
-        "kind": [(question.kind,) for question in questions],
-        "type": [(question.type,) if question.type else () for question in questions],
-        "style": [(question.style,) if question.style else () for question in questions],
-        "language": [(question.language,) for question in questions],
-    }
+    names: dict[str, list[Sequence[str]]] = {"document": [documents.get(question.id, ()) for question in questions]}
+    for by in ("kind", "type", "style", "language"):
+        names[by] = [(value,) if (value := getattr(question, by)) else () for question in questions]
     evidence = [  # of each group the shortest passage, which is enough
         sum(min((span.end - span.start for span in group), default=0) for group in question.evidence)
         if question.evidence

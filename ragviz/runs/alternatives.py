@@ -175,10 +175,7 @@ DIMENSIONS: Mapping[rescuing.ChangeKind, frozenset[str]] = {
 
 
 def foreseen_words(workspace: Workspace, changes: Changes, some: Sequence[Change]) -> str:
-    """Say what replaying some changes takes at most: tokens to embed, minutes, dollars.
-
-    Texts that were embedded before are not embedded again.
-    """
+    """Say what replaying some changes takes at most: tokens to embed that never were before, minutes, dollars."""
     own, tokens = changes.own, 0
     seconds: list[float | None] = []
     paid: list[float | None] = []
@@ -284,10 +281,7 @@ def _runs(scene: Changes, counted: set[int]) -> list[Change]:
 
 
 def _rerankers(scene: Changes, cut: IndexConfig) -> list[str]:
-    """Return the rerankers to try on an index like `cut`: none, those that need no name, those of other runs.
-
-    One that asks a model is not: that would be paid for.
-    """
+    """Return the rerankers to try on an index like `cut`, none that is paid for: those without a name, those used."""
     always = [name for name, spec in rerankers.RERANKERS.items() if spec.takes != "required" and not spec.asks]
     used = [name for run in scene.same if not rerankers.model_of(name := run.config.reranker)]
     found = []

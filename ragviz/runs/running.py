@@ -516,10 +516,7 @@ def _judge(workspace: Workspace, current: Run, ids: Sequence[str], plan: plannin
 
 
 def _paying(workspace: Workspace, current: Run, plan: planning.Plan, budget: float | None) -> planning.Plan:
-    """Return `plan` with its spending, embeddings too, recorded in the run's row.
-
-    Its breaker knows whether a person resumed this run after an outage.
-    """
+    """Return `plan` with its spending, embeddings too, recorded in the run's row, and the run's breaker."""
     spending = workspace.spending(current.id, budget)
     embedder = workspace.embedder(plan.embedder.name, spending) if plan.embedder is not None else None
     calls = current.provenance.get("n", 0) * len(plan.steps)

@@ -93,10 +93,7 @@ def search_again(workspace: Workspace, current: Run, *, progress: Progress = sil
 
 
 def key_of(workspace: Workspace, current: Run, questions: Sequence[Question]) -> str:
-    """Return the key under which both rankings are kept in the store's cache "replay", "" where there are none.
-
-    `questions` are those of the run with evidence.
-    """
+    """Return the key under which both rankings are kept in the store's cache "replay", "" where there are none."""
     info = index_of(workspace, current)
     if info is None or refusal(workspace, current):
         return ""
