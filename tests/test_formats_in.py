@@ -1,6 +1,7 @@
 """Question sets of other programs in and out: BEIR, SQuAD, Ragas, TREC; every row that cannot be read is told."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
@@ -174,13 +175,15 @@ def test_wrong_offsets_of_squad_are_told_and_repaired_where_the_text_stands_once
         {"id": "s9", "question": " ", "answers": []},
         row(1, "When again?", "nine", 20),
     )
+    data["data"] += [[], {"title": "Piers", "paragraphs": [{"context": None, "qas": []}]}]
     outcome, questions = bring(workspace, corpus, json.dumps(data).encode(), "squad.json")
     reasons = {number: reason for _, number, reason in told(workspace, outcome)}
-    assert set(reasons) == {2, 3, 4, 5, 7, 8, 9, 10}
+    assert set(reasons) == {2, 3, 4, 5, 7, 8, 9, 10, 11, 12}
+    assert "paragraph 1 of article 3 ('Piers')" in reasons[12]
     assert "does not stand at 3 of its paragraph, but once, at 41: repaired" in reasons[2]
     assert "but 2 times elsewhere" in reasons[3]
     assert "nowhere else" in reasons[4]
-    assert (outcome.repaired, outcome.problems, outcome.imported) == (1, 7, 3)
+    assert (outcome.repaired, outcome.problems, outcome.imported) == (1, 9, 3)
     assert questions["s2"].evidence[0][0].start == FERRY.index("pier two")
     assert questions["s6"].kind == "unanswerable"
     assert "Plausible answers of 1" in outcome.notes[0]
@@ -203,9 +206,10 @@ def test_a_test_set_of_ragas_is_found_in_the_documents(workspace, corpus):
         {"user_input": [{"content": "When does it leave?", "type": "human"}, {"content": "At nine.", "type": "ai"},
                         {"content": "And dogs?", "type": "human"}],
          "reference": "Free.", "reference_contexts": ["Dogs travel free."]},
+        {"user_input": "Who steers?", "reference": "unanswerable"},
     ]  # fmt: skip
     outcome, questions = bring(workspace, corpus, lines(rows), "testset.jsonl")
-    first, second, gone, dogs = questions.values()
+    first, second, gone, dogs, steers = questions.values()
     assert outcome.format == "ragas"
     assert [[span.text for span in group] for group in first.evidence] == [["The ferry leaves at nine."]]
     assert (first.type, first.style, first.evidence[0][0].document_id) == ("fact", "misspelt", one.id)
@@ -216,9 +220,11 @@ def test_a_test_set_of_ragas_is_found_in_the_documents(workspace, corpus):
     assert [number for _, number, _ in told(workspace, outcome)] == [3, 4, 5, 6]
     assert (outcome.repaired, outcome.problems, outcome.reference_only) == (1, 3, 1)
     assert "'response'" in outcome.notes[0]
+    workspace.store.questions.put(workspace.store.sets.get("s").id, [replace(steers, answer="")])
     written = exchange.export_set(workspace, workspace.store.sets.get("s"), "ragas")
     again, same = bring(workspace, corpus, written.data, "out.jsonl", into="again")
-    assert (again.problems, [q.evidence for q in same.values()]) == (0, [q.evidence for q in questions.values()])
+    kept = [(q.evidence, q.kind) for q in questions.values()]
+    assert (again.problems, [(q.evidence, q.kind) for q in same.values()]) == (0, kept)
 
 
 # DeepEval, LlamaIndex, AutoRAG

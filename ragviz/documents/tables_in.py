@@ -263,12 +263,12 @@ def _json_rows(text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
             rows = parsed(text)
         except ValueError as error:
             raise InputError(f"This is not a JSON list: {error}. Write one object a line.") from None
-        yield from ((number, _object(row)) for number, row in enumerate(rows, start=1))
+        yield from ((number, as_row(row)) for number, row in enumerate(rows, start=1))
         return
     for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), start=1):
         if line.strip():
             try:
-                row = _object(parsed(line))
+                row = as_row(parsed(line))
             except ValueError as error:
                 row = {REFUSED: f"is not JSON that can be read: {error}"}
             yield number, row
@@ -286,7 +286,8 @@ def _keys_of_one_object(text: str) -> list[str]:
     return []
 
 
-def _object(row: Any) -> Mapping[str, Any]:
+def as_row(row: Any) -> Mapping[str, Any]:
+    """Return an object of JSON as a row by column, refused where it is none."""
     if not isinstance(row, dict):
         return {REFUSED: "is not a JSON object"}
     if is_deep(row):

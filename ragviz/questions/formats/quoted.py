@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -45,7 +45,7 @@ def read(files: Sequence[InputFile], known: Known, _split: str, progress: Progre
     """
     [file] = files[:1]
     needed = (*QUESTIONS, "evolution_type")
-    rows = list(tables_in.rows(_table_of(file), file.name, needed))
+    rows = list(_rows(file, needed))
     columns = dict.fromkeys(column for _, row in rows for column in row if column not in tables_in.TOLD)
     if columns.keys().isdisjoint(needed) and not any(tables_in.REFUSED in row for _, row in rows):
         raise tables_in.without(file.name, needed, columns)
@@ -65,27 +65,26 @@ def read(files: Sequence[InputFile], known: Known, _split: str, progress: Progre
     return result
 
 
-def _table_of(file: InputFile) -> bytes:
-    """Return the bytes of a table; of a data set of LlamaIndex its examples, or its queries with their documents."""
+def _rows(file: InputFile, needed: Collection[str]) -> Iterator[tuple[int, Row]]:
+    """Yield the rows of a table; of a data set of LlamaIndex its examples, or its queries with their documents."""
     head = file.head()
     if not has_keys(head, ("examples", "query")) and not has_keys(head, ("queries",)):
-        return file.data()
+        return tables_in.rows(file.data(), file.name, needed)
     try:
         whole = parsed(file.text())
     except ValueError as error:
         raise InputError(f"'{file.name}' is not JSON that can be read: {error}.") from None
-    if not isinstance(whole, dict) or not isinstance(whole.get("examples"), list):
+    rows = whole.get("examples") if isinstance(whole, dict) else None
+    if not isinstance(rows, list):
         queries, corpus, relevant = (
             found if isinstance(whole, dict) and isinstance(found := whole.get(key), dict) else {}
             for key in ("queries", "corpus", "relevant_docs")
         )
         passages = {key: [corpus[i] for i in map(str, relevant.get(key) or ()) if i in corpus] for key in queries}
         rows = [{"id": key, "query": text, PASSAGES[0]: [passages[key]]} for key, text in queries.items()]
-    else:
-        rows = whole["examples"]
     if not rows:
         raise InputError(f"'{file.name}' holds no question: LlamaIndex has `examples`, or `queries` and `corpus`.")
-    return json.dumps(rows).encode()
+    return enumerate(map(tables_in.as_row, rows), start=1)
 
 
 def _of_row(row: Row) -> Row:
@@ -143,7 +142,10 @@ def _turns(value: Any) -> tuple[str, list[list[str]]]:
 
 
 def write(outgoing: Outgoing, _format: str) -> Written:
-    """Write Ragas' `user_input`, `reference`, `reference_contexts`: of alternatives the first, stale ones as kept."""
+    """Write Ragas' `user_input`, `reference`, `reference_contexts`: of alternatives the first, stale ones as kept.
+
+    The reference of a question that the documents do not answer is "unanswerable", as in a QA table.
+    """
     more = sum(any(len(group) > 1 for group in question.evidence) for question in outgoing.asked)
     rows = [json.dumps(_row(question), ensure_ascii=False) + "\n" for question in outgoing.asked]
     notes = [f"{counted(more, 'question', 'has')} alternative evidence: the first is written."] * (more > 0)
@@ -157,4 +159,5 @@ def _row(question: Question) -> dict[str, Any]:
         kinds = [(said, kind) for pair in turns for said, kind in zip(pair, ("human", "ai"), strict=True)]
         asked = [{"content": said, "type": kind} for said, kind in kinds if said]
     contexts = [group[0].text for group in question.evidence]
-    return {"user_input": asked, "reference": question.answer, "reference_contexts": contexts}
+    reference = question.answer if question.kind != "unanswerable" else "unanswerable"
+    return {"user_input": asked, "reference": reference, "reference_contexts": contexts}

@@ -24,8 +24,8 @@ from ragviz.text.untrusted import NESTED, is_deep, parsed, storable
 
 _REPORTED = 500
 _TITLES = 120  # characters of a title that are kept in a document's name
-Paragraph = tuple[str, str, list[Mapping[str, Any]]]
-"""The title of its article, its text, and what is asked about it."""
+Paragraph = tuple[str, str, list[Mapping[str, Any]] | str]
+"""The title of its article, its text, and what is asked about it; or why it cannot be read, which counts as a row."""
 
 
 def read(files: Sequence[InputFile], known: Known, _split: str, progress: Progress) -> Read:
@@ -34,7 +34,7 @@ def read(files: Sequence[InputFile], known: Known, _split: str, progress: Progre
     A paragraph that stands in no document becomes one, named by its article and number.
 
     Raises:
-        InputError: it is no SQuAD file, or an article or a paragraph holds no questions where they should stand.
+        InputError: it is no SQuAD file, or holds no question.
 
     """
     [file] = files[:1]
@@ -44,6 +44,10 @@ def read(files: Sequence[InputFile], known: Known, _split: str, progress: Progre
     problems, questions = list[Problem](), dict[str, Question]()
     number = plausible = 0
     for title, context, rows in paragraphs:
+        if isinstance(rows, str):
+            number += 1
+            problems.append(Problem(file.name, number, rows))
+            continue
         if context not in places:
             numbers[title] += 1
             name = f"{shortened(title, _TITLES)}/{numbers[title]:03d}"
@@ -82,16 +86,17 @@ def _paragraphs(file: InputFile) -> list[Paragraph]:
     for number, article in enumerate(cast(list[Any], storable(articles)), start=1):
         listed = article.get("paragraphs") if isinstance(article, dict) else None
         if not isinstance(listed, list):
-            raise InputError(f"Article {number} of '{file.name}' is no object with a list `paragraphs`.")
+            found.append(("", "", f"stands for article {number}, which is no object with a list `paragraphs`"))
+            continue
         title = str(article.get("title") or "article")
         for count, paragraph in enumerate(listed, start=1):
-            rows, context = (
-                (paragraph.get("qas"), paragraph.get("context")) if isinstance(paragraph, dict) else (None, None)
-            )
-            if not isinstance(rows, list) or not isinstance(context, str):
-                where = f"Paragraph {count} of article {number} ('{shortened(title, 60)}') of '{file.name}'"
-                raise InputError(f"{where} is no object with a text `context` and a list `qas`.")
-            found.append((title, context, [row if isinstance(row, dict) else {} for row in rows]))
+            of = paragraph if isinstance(paragraph, dict) else {}
+            rows, context = of.get("qas"), of.get("context")
+            if isinstance(rows, list) and isinstance(context, str):
+                found.append((title, context, [row if isinstance(row, dict) else {} for row in rows]))
+            else:
+                where = f"paragraph {count} of article {number} ('{shortened(title, 60)}')"
+                found.append(("", "", f"stands for {where}, which is no object with a text `context` and a list `qas`"))
     if not any(rows for _, _, rows in found):
         raise InputError(f"'{file.name}' holds no question: SQuAD has data → paragraphs → context, qas.")
     return found
