@@ -42,7 +42,7 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
 from ragviz.core.digests import digest
 from ragviz.core.document import Chunk, Document, Evidence, Span
-from ragviz.core.errors import InputError, UsageError
+from ragviz.core.errors import InputError
 from ragviz.core.question import LONGEST_ID, Question, QuestionKind, QuestionStatus, QuestionStyle, QuestionType, Side
 from ragviz.core.stopping import Progress, silent
 from ragviz.documents import tables_in
@@ -545,25 +545,17 @@ def _made_id(row: Row, text: str, answer: str, evidence: Evidence, history: Sequ
 
 
 def write_questions(questions: Iterable[Question], names: Mapping[str, str], file_format: str) -> bytes:
-    """Write `questions` as "csv" or "jsonl" so that `read_questions` gives them back; `names` are documents' by id.
-
-    Raises:
-        UsageError: another format.
-
-    """
+    """Write `questions` as "csv" or "jsonl" so that `read_questions` gives them back; `names` are documents' by id."""
     rows = [question_row(question, names) for question in questions]
     if file_format == "jsonl":
         return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode("utf-8", "replace")
-    if file_format == "csv":
-        return csv_of(COLUMNS, [[row[column] for column in COLUMNS] for row in rows])
-    raise UsageError(f"Questions are written as csv or jsonl, not '{file_format}'.")
+    return csv_of(COLUMNS, [[row[column] for column in COLUMNS] for row in rows])
 
 
 def question_row(question: Question, names: Mapping[str, str]) -> dict[str, Any]:
     """Return a question as a row of an export, by column; `names` are documents' by id."""
     evidence = [[_member(span, names) for span in group] for group in question.evidence]
-    written = {column: getattr(question, column) for column in COLUMNS if hasattr(question, column)}
-    changed = {
+    return {column: getattr(question, column, None) for column in COLUMNS} | {
         "question": question.text,
         "document": ", ".join(documents_of(question, names)),
         "evidence": evidence,
@@ -571,7 +563,6 @@ def question_row(question: Question, names: Mapping[str, str]) -> dict[str, Any]
         "history": [list(turn) for turn in question.history] or "",
         "source_chunks": " ".join(question.source_chunks),
     }
-    return {column: {**written, **changed}[column] for column in COLUMNS}
 
 
 def _member(span: Span, names: Mapping[str, str]) -> dict[str, Any]:

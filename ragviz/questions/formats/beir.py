@@ -14,7 +14,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from ragviz.core.errors import InputError
-from ragviz.core.question import Question
 from ragviz.core.stopping import Progress
 from ragviz.questions import interchange
 from ragviz.questions.formats import judged
@@ -57,7 +56,7 @@ def read(files: Sequence[InputFile], known: Known, split: str, progress: Progres
         if reason := entries.add(_text(value, "_id").strip(), f"{title}\n\n{text}" if title else text):
             problems.append(Problem(by_name["corpus.jsonl"].name, row, reason))
     queries = _queries(by_name["queries.jsonl"], problems, progress)
-    questions, notes = judged.questions_of(queries, chosen, others, entries.whole, problems)
+    questions, notes = judged.questions_of(queries, chosen, others, entries.whole.get, problems)
     return Read(tuple(questions.values()), tuple(entries.documents), tuple(problems), tuple(notes))
 
 
@@ -100,7 +99,10 @@ def _queries(file: InputFile, problems: list[Problem], progress: Progress) -> It
 
 
 def write(outgoing: Outgoing, _format: str) -> Written:
-    """Write a .zip of a BEIR folder: every document of the corpus, the questions that are asked, their judgements."""
+    """Write a .zip of a BEIR folder: every document of the corpus, the questions that are asked, their judgements.
+
+    Earlier turns of a conversation stand before the text of its question, as they are searched.
+    """
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         names = {}
@@ -108,15 +110,18 @@ def write(outgoing: Outgoing, _format: str) -> Written:
             for document in outgoing.known.texts():
                 names[document.id] = document.name
                 file.write(_line({"_id": document.name, "title": "", "text": document.text}))
-        archive.writestr("queries.jsonl", b"".join(_line(_query(question)) for question in outgoing.asked))
-        rows: dict[str, list[str]] = {"test": []}
+        queries, rows = list[bytes](), dict[str, list[str]](test=[])
         for question in outgoing.asked:
+            answers = [question.answer] if question.answer.strip() else []
+            metadata = {"answerable": question.kind != "unanswerable", "answers": answers}
+            queries.append(_line({"_id": question.id, "text": question.query, "metadata": metadata}))
             of_split = rows.setdefault("dev" if question.split == "validation" else "test", [])
             grades: dict[str, float] = {}  # of a document the highest of its spans
             for span in question.spans:
                 if not span.stale and span.document_id in names:
                     grades[span.document_id] = max(grades.get(span.document_id, 0.0), span.grade)
             of_split += [f"{question.id}\t{names[i]}\t{math.ceil(grade)}\n" for i, grade in grades.items()]
+        archive.writestr("queries.jsonl", b"".join(queries))
         for split, lines in rows.items():
             body = "query-id\tcorpus-id\tscore\n" + "".join(lines)
             archive.writestr(f"qrels/{split}.tsv", body.encode("utf-8", "replace"))
@@ -125,10 +130,3 @@ def write(outgoing: Outgoing, _format: str) -> Written:
 
 def _line(value: Mapping[str, Any]) -> bytes:
     return (json.dumps(value, ensure_ascii=False) + "\n").encode("utf-8", "replace")
-
-
-def _query(question: Question) -> dict[str, Any]:
-    """Return a question as a query; earlier turns of its conversation stand before its text, as they are searched."""
-    answers = [question.answer] if question.answer.strip() else []
-    metadata = {"answerable": question.kind != "unanswerable", "answers": answers}
-    return {"_id": question.id, "text": question.query, "metadata": metadata}

@@ -14,20 +14,23 @@ from ragviz.text import language
 
 
 class Entries:
-    """Documents made of entries, by the entries' ids; those that the corpus holds already are not made again."""
+    """Documents made of entries, by the entries' ids; those that the corpus holds already are not made again.
+
+    `whole` has the whole text of each that was taken, as a place, and its language.
+    """
 
     def __init__(self, known: Known) -> None:
         """Start without an entry; `known` are the documents of the corpus."""
         self._known = known
         self._names: set[str] = set()
-        self._spans: dict[str, tuple[Span, str]] = {}
+        self.whole: dict[str, tuple[Span, str]] = {}
         self.documents: list[Document] = []
 
     def add(self, entry_id: str, text: str) -> str:
         """Take an entry into the corpus: return why not, "" when it is, or is in it already."""
         if not entry_id:
             return "has no id: give one in `_id`"
-        if entry_id in self._spans:
+        if entry_id in self.whole:
             return f"has the id '{entry_id[:60]}', as one before it: the first is kept"
         text = clean(text)[0]
         if not text.strip():
@@ -43,25 +46,13 @@ class Entries:
                 "own, or delete that document"
             )
         self._names.add(name)
+        code = language.detect(text) if existing is None else existing.language
         if existing is None:
-            document = document_of(name, text)
-            self.documents.append(document)
-        code = existing.language if existing is not None else document.language
-        self._spans[entry_id] = (Span(document_id, 0, len(text), text), code)
+            data = text.encode("utf-8", "replace")
+            content = hashlib.sha256(data).hexdigest()
+            self.documents.append(Document(document_id, name, text, (), code, "text/plain", content, len(data)))
+        self.whole[entry_id] = (Span(document_id, 0, len(text), text), code)
         return ""
-
-    def whole(self, entry_id: str) -> tuple[Span, str] | None:
-        """Return the whole text of an entry as a place, and its language; None for an entry that was not taken."""
-        return self._spans.get(entry_id)
-
-
-def document_of(name: str, text: str) -> Document:
-    """Return a text as a document of plain text."""
-    data = text.encode("utf-8", "replace")
-    content = hashlib.sha256(data).hexdigest()
-    return Document(
-        Document.make_id(name, text), name, text, (), language.detect(text), "text/plain", content, len(data)
-    )
 
 
 def question_id(given: str) -> str:

@@ -7,7 +7,6 @@ look-up tells which passages may begin there. Width, case, blanks, line breaks a
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 
 from ragviz.core.document import Document, Span
 from ragviz.core.stopping import Progress, silent
@@ -19,10 +18,8 @@ PLACES = 20
 """Places of one passage at most: text that stands more often than that tells nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Passage:
-    text: str
-    words: tuple[str, ...]
+_Passage = tuple[str, tuple[str, ...]]
+"""A text, and its words."""
 
 
 def located(
@@ -34,7 +31,7 @@ def located(
     for text in found:
         words = tuple(word for word, _, _ in units(text))
         if words:
-            by_start.setdefault(words[:FIRST], []).append(_Passage(text, words))
+            by_start.setdefault(words[:FIRST], []).append((text, words))
     sizes = sorted({len(start) for start in by_start}, reverse=True)
     for number, document in enumerate(documents if by_start else ()):
         progress(number, None, "documents", "Looking up the passages")
@@ -52,10 +49,10 @@ def _look(
     words = [word for word, _, _ in own]
     for at in range(len(words)):
         for size in sizes:
-            for passage in by_start.get(tuple(words[at : at + size]), ()) if at + size <= len(words) else ():
-                last = at + len(passage.words) - 1
-                if len(found[passage.text]) < PLACES and tuple(words[at : last + 1]) == passage.words:
-                    found[passage.text].append(_span(document, passage.text, own[at][1], own[last][2]))
+            for text, asked in by_start.get(tuple(words[at : at + size]), ()) if at + size <= len(words) else ():
+                last = at + len(asked) - 1
+                if len(found[text]) < PLACES and tuple(words[at : last + 1]) == asked:
+                    found[text].append(_span(document, text, own[at][1], own[last][2]))
 
 
 def _span(document: Document, passage: str, start: int, end: int) -> Span:

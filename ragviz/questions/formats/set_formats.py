@@ -241,8 +241,8 @@ def recognised(files: Sequence[InputFile]) -> str:
         return "beir"
     heads = [file.head() for file in files]
     for file, head in zip(files, heads, strict=True):
-        if other := next((each for each in OTHERS if has_keys(head, each.keys)), None):
-            raise InputError(f"'{file.name}' is {other.title}: {other.instead}")
+        if other := next((what for keys, what in OTHERS.items() if has_keys(head, keys)), ""):
+            raise InputError(f"'{file.name}' is {other}")
     looks = [_look(name, head) for name, head in zip(names, heads, strict=True)]
     if "topics" in looks or "qrels" in looks:
         return "trec"
@@ -254,26 +254,14 @@ def recognised(files: Sequence[InputFile]) -> str:
     return looks[0]
 
 
-@dataclass(frozen=True, slots=True)
-class Other:
-    """A format of another program that is no question set of ours: the keys that show it, and what to do instead."""
-
-    keys: tuple[str, ...]
-    title: str
-    instead: str
-
-
 _LOGGED = "it holds what systems answered. Import it as a run: ragviz runs import."
-OTHERS = (
-    Other(("models", "tasks", "evaluations"), "a file of InspectorRAGet", _LOGGED),
-    Other(("results", "query_id", "retrieved_context"), "a file of RAGChecker", _LOGGED),
-    Other(
-        ("question", "__expected"),
-        "a file of tests of promptfoo",
-        "write each answer without its assertion (`contains:` …) in a column `answer`, in place of `__expected`.",
-    ),
-)
-"""What is refused by its name."""
+OTHERS: Mapping[tuple[str, ...], str] = {
+    ("models", "tasks", "evaluations"): f"a file of InspectorRAGet: {_LOGGED}",
+    ("results", "query_id", "retrieved_context"): f"a file of RAGChecker: {_LOGGED}",
+    ("question", "__expected"): "a file of tests of promptfoo: write each answer without its assertion (`contains:` …) "
+    "in a column `answer`, in place of `__expected`.",
+}
+"""Keys that show a format of another program that is no question set → what it is, and what to do instead."""
 
 
 def _look(name: str, head: str) -> str:

@@ -117,7 +117,7 @@ def _place(name: str, context: str, there: Sequence[Span], entries: Entries) -> 
         start = exact.start - context.index(exact.text)  # blanks around a paragraph are no part of what is found
         return replace(exact, start=start, end=start + len(context), text=context)
     reason = entries.add(name, context)
-    entry = None if reason else entries.whole(name)
+    entry = None if reason else entries.whole.get(name)
     return entry[0] if entry else reason
 
 

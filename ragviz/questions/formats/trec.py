@@ -69,8 +69,7 @@ def _is_qrels(file: InputFile) -> bool:
 
 
 def _topics(file: InputFile, problems: list[Problem]) -> Iterator[Query]:
-    found = _marked_up(file) if file.head().startswith("<") else _of_lines(file, problems)
-    for row, number, text in found:
+    for row, number, text in _marked_up(file) if file.head().startswith("<") else _of_lines(file, problems):
         if number and text:
             yield Query(file.name, row, number, text)
         else:
