@@ -42,7 +42,9 @@ def question(number, text, answer="", *passages, **more):
 
 def subjects(*questions, gold=()):
     groups = [*gold, *[()] * (len(questions) - len(gold))]  # the gold chunks of each
-    return tuple(subject_of(q, lambda span: span.text, own) for q, own in zip(questions, groups, strict=True))
+    return tuple(
+        subject_of(q, lambda span: (span.text, span.text), own) for q, own in zip(questions, groups, strict=True)
+    )
 
 
 def material_of(*questions, **more):

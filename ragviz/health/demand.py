@@ -167,7 +167,7 @@ def clusters_of(
     if questions:
         rows = by_words.transform([words[each.text] for each in clusters])
         _match(clusters, rows, questions, by_words.transform(of_set), SAME_WORDS)
-    some = [each for each in sorted(clusters, key=_order)[:EMBEDDED] if fits(each.language)]
+    some = [each for each in sorted(clusters, key=lambda each: -each.count)[:EMBEDDED] if fits(each.language)]
     if some:
         vectors, row_of = embed([each.text for each in some]), {each.text: row for row, each in enumerate(some)}
         rest = [each for each in _joined(some, vectors, SAME_MEANING) if not each.question]
@@ -177,11 +177,7 @@ def clusters_of(
             _match(rest, vectors[[row_of[each.text] for each in rest]], asked, of_asked, SAME_MEANING)
     for each in clusters:
         each.alike = round(each.alike, 3)
-    return sorted((each for each in clusters if each.count), key=_order)
-
-
-def _order(cluster: Cluster) -> int:
-    return -cluster.count
+    return sorted((each for each in clusters if each.count), key=lambda each: -each.count)
 
 
 def content(text: str, code: str) -> frozenset[str]:
@@ -206,7 +202,9 @@ def _of_same_words(
         own, key = Cluster(text, code, count), (content(text, code), numerals.numbers(text))
         if (lead := clusters.setdefault(key, own)) is not own:
             lead.join(own)
-    return sorted(clusters.values(), key=_order), {each.text: own for (own, _), each in clusters.items()}
+    return sorted(clusters.values(), key=lambda each: -each.count), {
+        each.text: own for (own, _), each in clusters.items()
+    }
 
 
 def _joined(clusters: Sequence[Cluster], matrix: Matrix, alike: float) -> list[Cluster]:

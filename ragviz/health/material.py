@@ -92,22 +92,20 @@ def _evidence_words(text: str, of_question: str) -> frozenset[str]:
 
 def subject_of(
     question: Question,
-    read: Callable[[Span], str],
+    read: Callable[[Span], tuple[str, str]],
     gold: Collection[str] = (),
-    around: Callable[[Span], str] | None = None,
 ) -> Subject:
-    """Read a question in words; `read` returns the text of a span, `around` that of its sentences, else the same."""
+    """Read a question in words; `read` returns the text of a span, and that of the sentences in which it stands."""
     own, answer = words.content(question.query, question.language), words.content(question.answer, question.language)
     texts, within = list[str](), frozenset[str]()
 
     def shared(span: Span) -> int:
-        return len(_evidence_words(read(span), question.language) & (own | answer))
+        return len(_evidence_words(read(span)[0], question.language) & (own | answer))
 
     for group in filter(None, question.evidence):
-        span = max(group, key=shared)
-        texts.append(read(span))
-        within |= _evidence_words(texts[-1], question.language)
-        within |= _evidence_words((around or read)(span), question.language)
+        both = read(max(group, key=shared))
+        texts.append(both[0])
+        within = within.union(*(_evidence_words(text, question.language) for text in both))
     return Subject(question, own, answer, "\n".join(texts), within, frozenset(gold))
 
 
@@ -128,17 +126,15 @@ def read_material(
         golds = [frozenset(chain(*groups)) for groups, _ in contexts.gold_of(workspace, index, questions, cuts)]
     quotes = _quotes(workspace, question_set.corpus_id, questions)
 
-    def read(span: Span) -> str:
-        return span.text or quotes.get((span.document_id, span.start, span.end), ("", ""))[0]
-
-    def around(span: Span) -> str:
-        return "" if span.stale else quotes.get((span.document_id, span.start, span.end), ("", ""))[1]
+    def read(span: Span) -> tuple[str, str]:
+        text, around = quotes.get((span.document_id, span.start, span.end), ("", ""))
+        return span.text or text, "" if span.stale else around
 
     subjects = []
     for number, (question, gold) in enumerate(zip(questions, golds, strict=True)):
         if number % REPORTED == 0:
             progress(number, len(questions), "questions", "Reading the questions")
-        subjects.append(subject_of(question, read, gold, around))
+        subjects.append(subject_of(question, read, gold))
     progress(0, None, "", "Reading the chunks")
     weights = _chunk_weights(workspace, question_set.corpus_id, cuts, progress)
     runs = runs_of(workspace, question_set)
