@@ -1,12 +1,12 @@
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Literal
 
 import streamlit as st
 
 from ragviz.analysis.evaluate import KIND_TITLES
-from ragviz.core.question import SIDES
+from ragviz.core.question import SIDES, Question
 from ragviz.core.question_set import QuestionSet
 from ragviz.questions import without_model
 from ragviz.service import question_verbs
@@ -71,6 +71,21 @@ def free_name() -> str:
     return wording.free_name(f"{wording.short_name(corpus.name)}-questions", {s.name for s in store.sets.all()})
 
 
+def question_to_edit(set_id: str, questions: Sequence[Question]) -> Question | None:
+    """Return the question that is being edited according to the address, None when there is none.
+
+    When its set was deleted, another set is shown in its place; a question of the same id in it was not meant.
+    """
+    by_id = {q.id: q for q in questions}
+    edited = address.readable("edit", by_id.get, "a question of this set")
+    if edited is None:
+        st.session_state.pop("edited-in", None)
+    elif st.session_state.setdefault("edited-in", set_id) != set_id:
+        address.put(edit=None)
+        return None
+    return edited
+
+
 corpus = frame.need_corpus()
 sets = store.sets.all(corpus.id)
 names = {d.id: d.name for d in store.documents.all(corpus.id) if d.status == "ok"}
@@ -100,7 +115,7 @@ if not sets:
 import_tab.outcome(corpus, question_set.name if sets else "")
 generation_tab.newest(corpus.id)
 questions = cache.questions_in(question_set) if sets else []
-edited = address.readable("edit", {q.id: q for q in questions}.get, "a question of this set")
+edited = question_to_edit(question_set.id if sets else "", questions)
 if edited is not None:
     with notices.errors_shown():
         question_editor.edit(corpus, question_set, question_set.name, edited)

@@ -231,3 +231,14 @@ def test_what_was_made_of_a_former_state_is_freed(workspace: Workspace, monkeypa
     present = made(corpus)
     assert former() is None
     assert made(corpus) is present
+
+
+def test_a_click_on_what_was_deleted_meanwhile_does_nothing_to_what_replaces_it(twice: Workspace) -> None:
+    first = twice.store.questions.all(twice.store.sets.get("asked").id)
+    twice.store.questions.put(twice.store.sets.add(twice.store.corpora.get("notes").id, "copy").id, first)
+    app = show("questions", corpus="notes", set="copy", edit=first[0].id)
+    twice.store.sets.delete(twice.store.sets.get("copy").id)
+    app.button(key="delete-set").click()
+    checked(app.run())
+    assert "edit" not in app.query_params
+    assert "Delete" not in [button.label for button in app.button], "no question about another set"

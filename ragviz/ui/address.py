@@ -31,7 +31,9 @@ _CARRIED = {
 Read = TypeVar("Read")
 
 REMEMBERED = "remembered"  # session state: the last value of every parameter
+_CHOSEN = "chosen"  # session state: the value of each parameter when the page was last drawn
 WARNED = "warned"  # session state: the warnings of this run of the page
+WARN_AGAIN = "warn-again"  # session state: warnings of a run that was aborted, to be repeated in the next one
 
 _SETTLED = "settled"  # session state: values of parameters that are not in the address yet
 PAGE = "page"  # session state: the page that was last run, by its path
@@ -135,11 +137,17 @@ def rerun_drawn() -> NoReturn:
 def chosen(name: str, options: Sequence[str], default: str | None = None, *, noun: str = "") -> str | None:
     """Return the option that the address, else this session, else `default` names; None only without options.
 
-    The choice is written to the address. A name in the address that is no option is reported, as a `noun`.
+    The choice is written to the address. A name in the address that is no option is reported, as a `noun`. When the
+    option that was shown has been deleted, a click made on it does nothing.
     """
     requested = st.query_params.get(name)
     named = (requested, last_value(name), default, *options)
     value = next((each for each in named if each in options), None)
+    chosen_before = st.session_state.setdefault(_CHOSEN, {})
+    before, chosen_before[name] = chosen_before.get(name), value
+    if requested is not None and requested == before and requested not in options:
+        st.session_state[WARN_AGAIN] = st.session_state.get(WARNED, [])
+        st.rerun()  # deleted since it was shown: the click was meant for it, not for what replaces it
     if requested is not None and requested != value:
         shown_instead = f"; this is “{plain(value)}”" if value is not None else ""
         warn(f"There is no {noun or name} called “{wording.quoted(requested)}” here{shown_instead}.")
@@ -167,7 +175,7 @@ def follow_renamed(found: Callable[[Sequence[str]], Mapping[str, tuple[str, str]
 
 
 def warn(sentence: str) -> None:
-    """Show a warning, once in a run of the page."""
+    """Show a warning, once, and repeat it when the page is rerun at once because something else was deleted too."""
     warned = st.session_state.setdefault(WARNED, [])
     if sentence not in warned:
         st.warning(sentence)

@@ -16,7 +16,7 @@ from ragviz.core.errors import RagvizError
 from ragviz.core.installation import dashboard_folder
 from ragviz.text.markup import plain
 from ragviz.ui import address, cache, job_panel, presentation, sign_ins, unsaved
-from ragviz.ui.address import FRAMED, REMEMBERED, WARNED
+from ragviz.ui.address import FRAMED, REMEMBERED, WARN_AGAIN, WARNED
 from ragviz.ui.kit import acting, heading, notices
 from ragviz.workspace import Workspace
 
@@ -206,6 +206,8 @@ def sidebar(corpora: Sequence[Corpus]) -> None:
     """Draw corpus picker, jobs and navigation; `current_corpus` returns the corpus picked."""
     with st.sidebar:
         st.session_state[WARNED] = []
+        for sentence in st.session_state.pop(WARN_AGAIN, []):
+            address.warn(sentence)
         address.follow_renamed(cache.workspace().store.runs.names)
         names = [corpus.name for corpus in corpora]
         if (implied := _corpus_of_address()) is not None:
