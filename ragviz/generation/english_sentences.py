@@ -186,16 +186,13 @@ def _to_asker(text: str) -> str:
     return text
 
 
-def _numbered(clause: _Clause) -> Iterator[tuple[int, int]]:
-    for n, word in enumerate(clause.words):
-        if word.tag == "CD" and word.dep == "nummod" and word.text.lower() != "one" and word.head > n:
-            yield word.head, n
-
-
 def _of_numbers(clause: _Clause) -> Iterator[Asked]:
     """Ask for numbers that stand right below the verb: "25 days", "40 meters high", "within 3 days", "8 euros"."""
     parsed, root = clause.words, clause.root
-    for noun, number in _numbered(clause):
+    for number, word in enumerate(parsed):
+        noun = word.head
+        if word.tag != "CD" or word.dep != "nummod" or word.text.lower() == "one" or noun <= number:
+            continue
         whole, head = clause.subtree(noun), parsed[noun].head
         if any(parsed[n].tag in ("WDT", "WP", "VBD", "VBZ") or parsed[n].dep == "conj" for n in whole):
             continue

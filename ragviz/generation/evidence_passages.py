@@ -96,15 +96,11 @@ def _sentences(document: Document, span: Span, others: Sequence[Span]) -> tuple[
     if not inside:
         return span.start, span.end
     first, end = inside[0], max(span.end, places[inside[-1]][1])
-    for _ in range(MOST_BACK):
-        if not first or not _goes_on(document.text, places[first - 1], places[first], others):
+    while first > max(0, inside[0] - MOST_BACK):
+        start, stop = places[first - 1]
+        is_other = any(other.start < stop and start < other.end for other in others)
+        is_apart = re.search(r"\n\s*\n", document.text[stop : places[first][0]]) is not None
+        if is_other or is_apart or not _REFERS_BACK.match(document.text, *places[first]):
             break
         first -= 1
     return min(span.start, places[first][0]), end
-
-
-def _goes_on(text: str, before: tuple[int, int], sentence: tuple[int, int], others: Sequence[Span]) -> bool:
-    """Return whether a sentence refers to the one before it, which stands in its paragraph and is no other evidence."""
-    is_other = any(other.start < before[1] and before[0] < other.end for other in others)
-    together = re.search(r"\n\s*\n", text[before[1] : sentence[0]]) is None
-    return together and not is_other and _REFERS_BACK.match(text, *sentence) is not None

@@ -180,13 +180,13 @@ class Making:
 
     def _take(self, number: int, made: Question) -> None:
         """Store a new question with those that wait; one in the words of a rejected one is not kept if it is, too."""
-        if made.status == "rejected":
-            words = rejection.normal(made.query)
-            if not made.text or words not in self._rejected_texts:
-                self._keep(made)
+        is_rejected, words = made.status == "rejected", rejection.normal(made.query)
+        if not is_rejected or not made.text or words not in self._rejected_texts:
+            self.made.append(made)
+            self._waiting.append(made)
+        if is_rejected:
             self._rejected_texts.add(words)
         else:
-            self._keep(made)
             self._count(number, made)
         key = made.type, "+".join(made.source_chunks)
         if made.reason.startswith(FAILED):
@@ -195,7 +195,7 @@ class Making:
             self._known[made.id] = made
             self._about[key].append(made.text)
         self._tell(f"Verified: {made.text}" if made.verified_by and made.asked else made.text)
-        self._outcomes[kind_of_reason(made.reason) if made.status == "rejected" else KEPT] += 1
+        self._outcomes[kind_of_reason(made.reason) if is_rejected else KEPT] += 1
         tried, kept = self._outcomes.total(), self._outcomes[KEPT]
         if hopeless(tried, kept):
             [(reason, times)] = Counter({r: n for r, n in self._outcomes.items() if r != KEPT}).most_common(1)
@@ -204,10 +204,6 @@ class Making:
                 f"{tried} questions tried, {kept or 'none'} kept: those of '{self.client.model}' fail because "
                 f"{reason} ({share}). Look at the rejected ones, and choose another model or other documents."
             )
-
-    def _keep(self, made: Question) -> None:
-        self.made.append(made)
-        self._waiting.append(made)
 
     def _count(self, number: int, question: Question) -> None:
         self._counts[number] += 1

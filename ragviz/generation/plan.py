@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -207,7 +207,13 @@ def plan(
     """
     by_id = {outline.document_id: outline for outline in outlines if outline.characters}
     quotas = spread({i: outline.characters for i, outline in by_id.items()}, sum(kinds.values()), seed)
-    return _styled(_typed(by_id, quotas, kinds, seed), styles, seed)
+    types = list(TYPES)
+    typed = sorted(_typed(by_id, quotas, kinds, seed), key=lambda e: (types.index(e[1]), _chance(seed, *e), e))
+    # Every type has the styles in proportion, within one question.
+    line = sorted(((n + 0.5) / count, name) for name, count in styles.items() for n in range(count))
+    counts = Counter((*each, style) for each, (_, style) in zip(typed, line, strict=False))
+    cells = [Cell(*each, count) for each, count in counts.items()]
+    return sorted(cells, key=lambda c: (c.document_id, types.index(c.type), list(STYLES).index(c.style)))
 
 
 def _typed(
@@ -232,16 +238,3 @@ def _typed(
         line = [i for n, i in enumerate(line) if n not in taken]
         short += [name] * (kinds[name] - count)
     return typed + list(zip(line, short, strict=False))
-
-
-def _styled(typed: Sequence[tuple[str, QuestionType]], styles: Mapping[QuestionStyle, int], seed: int) -> list[Cell]:
-    """Give each question a style, so that every type has the styles in proportion, within one question.
-
-    Return each cell once, with how many questions it has in all, in a fixed order.
-    """
-    types = list(TYPES)
-    ordered = sorted(typed, key=lambda each: (types.index(each[1]), _chance(seed, *each), each))
-    line = sorted(((n + 0.5) / count, name) for name, count in styles.items() for n in range(count))
-    counts = Counter((*each, style) for each, (_, style) in zip(ordered, line, strict=False))
-    cells = [Cell(*each, count) for each, count in counts.items()]
-    return sorted(cells, key=lambda c: (c.document_id, types.index(c.type), list(STYLES).index(c.style)))

@@ -56,16 +56,13 @@ class Sources:
         self._title_of, self._whole_of = cache(self._title), cache(self._whole)
 
     def _of(self, document_id: str, asked: QuestionType) -> Sequence[Passages]:
-        """Return the passages of a document that questions of a type can be made of, each once."""
+        """Return the passages of a document that questions of a type can be made of, each once.
+
+        Single chunks are in a drawn order: those with a list or table first where one is asked for, else those that are
+        rows of a table alone last.
+        """
         if TYPES[asked].fewest > 1:
             return self._related(asked).get(document_id, ())
-        return self._single(document_id, asked)
-
-    def _single(self, document_id: str, asked: QuestionType) -> list[Passages]:
-        """Return each chunk in a drawn order.
-
-        Those with a list or table come first where one is asked for, else those that are rows of a table alone last.
-        """
         wanted = self.documents.places_of(document_id, asked)
         tables = [] if wanted else self.documents.places_of(document_id, "table")
 

@@ -458,6 +458,10 @@ def _introduction(lines: Sequence[_Line], before: int, first: _Line) -> tuple[in
 
 def _definitions(lines: Sequence[_Line], parts: Sequence[Section]) -> Iterator[Definition]:
     """Yield the terms that a mark parts from their meaning, which goes on over the lines of its paragraph or item."""
+
+    def begins(text: str) -> bool:
+        return any(each.match(text) for each in (_DASHED, _DOUBLE_COLON, _MEANING_LINE))
+
     for number, line in enumerate(lines):
         if line.kind not in ("prose", "item"):
             continue
@@ -471,14 +475,9 @@ def _definitions(lines: Sequence[_Line], parts: Sequence[Section]) -> Iterator[D
         name = plain(term)
         if not name or len(name) > LONGEST_KEY or _SENTENCE_IN_KEY.search(name):
             continue
-        more = list(takewhile(_goes_on, islice(lines, number + 1, number + 1 + MOST_LINES)))
+        following = islice(lines, number + 1, number + 1 + MOST_LINES)
+        more = list(takewhile(lambda each: each.kind == "prose" and not begins(each.content), following))
         said = plain(" ".join([meaning, *(each.content for each in more)]))
         last = more[-1] if more else line
         if re.search(r"[^\W\d_]", name + said):
             yield Definition(first.at, last.at + len(last.content), name, said, section_at(parts, first.at).path)
-
-
-def _goes_on(line: _Line) -> bool:
-    """Return whether a line continues the paragraph or item before it, with no term of its own."""
-    terms = (_DASHED, _DOUBLE_COLON, _MEANING_LINE)
-    return line.kind == "prose" and not any(each.match(line.content) for each in terms)
