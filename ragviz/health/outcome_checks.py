@@ -91,7 +91,8 @@ def stale(material: Material) -> Found:
             findings.append(Finding(subject.id, float(gone), words))
     for question in material.set_aside:
         lost = sum(span.stale for span in question.spans)
-        findings.append(Finding(question.id, float(lost), f"set aside: {staleness.why(question)}"))
+        why = question.reason.removeprefix(staleness.REASON)
+        findings.append(Finding(question.id, float(lost), f"set aside: {why}"))
     aside = counted(len(material.set_aside), "question", "is")
     note = (
         f"{aside} set aside, and asked by no run until the evidence is mended, on the page or by `ragviz questions "

@@ -13,9 +13,6 @@ from ragviz.health.set_checks import CHECKS
 from ragviz.questions import staleness
 from ragviz.workspace import Workspace
 
-PREFIX = "health: "
-"""Beginning of the reason of a question in quarantine, before the title of the check."""
-
 
 def reason_of(check: str) -> str:
     """Return the reason of the questions that a check put into quarantine, by its key.
@@ -26,7 +23,7 @@ def reason_of(check: str) -> str:
     """
     if check not in CHECKS:
         raise UsageError(f"There is no check '{check}': choose one of {', '.join(CHECKS)}.")
-    return PREFIX + CHECKS[check].title
+    return f"health: {CHECKS[check].title}"
 
 
 def held_by(questions: Iterable[Question], check: str) -> list[Question]:

@@ -126,11 +126,9 @@ def corpus_for(workspace: Workspace, name: str, files: Sequence[InputFile], file
         return
     format_of = set_formats.FORMATS[set_formats.recognised(files) if file_format == AUTO else file_format]
     if not format_of.brings_documents:
-        able = " and ".join(each.title for each in set_formats.FORMATS.values() if each.brings_documents)
-        how = "is recognised as" if file_format == AUTO else "is to be read as"
         raise NotFoundError(
-            f"There is no corpus '{name}': add its documents first, with `ragviz corpus add`. '{files[0].name}' {how} "
-            f"{format_of.title}, which brings none; {able} do."
+            f"There is no corpus '{name}': add its documents first, with `ragviz corpus add`. '{files[0].name}' is "
+            f"read as {format_of.title}, which brings none."
         )
     with ensured(workspace, name) as created:
         yield created

@@ -64,11 +64,6 @@ def is_set_aside(question: Question) -> bool:
     return question.status == "quarantined" and question.reason.startswith(REASON)
 
 
-def why(question: Question) -> str:
-    """Return why a question was set aside: what is gone."""
-    return question.reason.removeprefix(REASON)
-
-
 def refresh(workspace: Workspace, corpus: Corpus, added: Collection[str] = ()) -> list[Refreshed]:
     """Set the stale questions of a corpus aside, and release those whose evidence is found again: one version a set.
 
