@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -176,10 +176,9 @@ def proposals(document: Document, text: str) -> list[Place]:
     return exact or _Sentences([document]).near(Question("", "", text, (), "", language=document.language))
 
 
-def proposals_anywhere(store: Store, corpus_id: str, texts: Collection[str]) -> dict[str, list[Place]]:
-    """Return where each text stands word for word in the readable documents of a corpus, each of which is read once."""
-    found = located(texts, texts_of(store, corpus_id)) if texts else {}
-    return {text: [Place(span, "exact", 1.0) for span in spans] for text, spans in found.items()}
+def proposals_anywhere(store: Store, corpus_id: str, text: str) -> list[Place]:
+    """Return where a text stands word for word in the readable documents of a corpus."""
+    return [Place(span, "exact", 1.0) for span in located({text}, texts_of(store, corpus_id))[text]]
 
 
 def _terms(text: str) -> Iterator[str]:

@@ -110,7 +110,7 @@ def _piece(corpus: Corpus, draft: Draft, names: dict[str, str], name: str, place
 
 @cache.kept(64, "Searching the documents")
 def _anywhere(corpus: Corpus, text: str) -> list[occurrences.Place]:
-    return occurrences.proposals_anywhere(cache.workspace().store, corpus.id, [text])[text]
+    return occurrences.proposals_anywhere(cache.workspace().store, corpus.id, text)
 
 
 def _offer(
