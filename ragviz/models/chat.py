@@ -86,6 +86,7 @@ class ModelClient:
         """
         self.base_url, self.model = (base_url or OPENAI).rstrip("/"), model
         self.concurrency, self.usage = concurrency, Usage()
+        self.forms: set[Mode] = set()  # modes in which typed replies came
         self.trouble = ""  # why calls are being retried, "" when none is
         self._key = api_key
         self._paces, self._pace, self._timed = paces, Pace(), 0
@@ -409,6 +410,7 @@ class ModelClient:
             else:
                 if request.reply:
                     self._mode = mode
+                    self.forms.add(mode)
                 return answer
         raise AssertionError("the last mode answers or raises")
 

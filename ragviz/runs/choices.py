@@ -218,7 +218,7 @@ def run_row(
     identity |= judgement_of(config)
     if reranking := search.identity_of(workspace, index, config.reranker):
         identity["reranking"] = reranking
-    if host := next((client.host for client in (plan.answerer, plan.judge) if client is not None), ""):
+    if host := _host(plan):
         identity["endpoint"] = host
     if plan.embedder is not None:
         identity["metric embedder"] = plan.embedder.identity
@@ -278,6 +278,26 @@ def judgement_of(config: RunConfig) -> dict[str, str]:
     metrics = answer_metrics.ANSWER_METRICS
     versions = [f"{name}:{metrics[name].version}" for name in answer_metrics.measured(config.metrics)]
     return {"judgement": digest(answering.VERSIONS.get(config.answerer, ""), *versions)}
+
+
+def _host(plan: planning.Plan) -> str:
+    return next((client.host for client in (plan.answerer, plan.judge) if client is not None), "")
+
+
+def note_models(workspace: Workspace, current: Run, plan: planning.Plan) -> None:
+    """Add the models' hosts, forms of reply and the embedders of its metrics to a run's record.
+
+    The form is known after the first call only, so it cannot be part of the fingerprint. Entries of earlier attempts
+    stay in the record.
+    """
+    provenance = workspace.store.runs.get(current.id).provenance
+    used: dict[str, set[str]] = {
+        "hosts": {_host(plan)} - {""},
+        "forms": {form for client in (plan.answerer, plan.judge) if client is not None for form in client.forms},
+        "metric_embedders": {plan.embedder.identity} if plan.embedder is not None else set(),
+    }
+    models = {key: sorted(used[key] | set(provenance.get("models", {}).get(key, ()))) for key in used}
+    workspace.store.runs.note(current.id, models=models)
 
 
 def note_retrieval(workspace: Workspace, current: Run, questions: int, seconds: float) -> None:

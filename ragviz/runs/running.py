@@ -16,8 +16,10 @@ from ragviz.core.garbage import without_collection
 from ragviz.core.question import Question
 from ragviz.core.question_set import QuestionSet
 from ragviz.core.ranking import Retrieved
+from ragviz.core.score import Score
 from ragviz.core.share import Share
 from ragviz.core.stopping import Progress, silent
+from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.judging import controls, forecast, planning, work
 from ragviz.metrics import answers as answer_metrics
 from ragviz.models.refusals import Breaker
@@ -512,7 +514,14 @@ def _judge(workspace: Workspace, current: Run, ids: Sequence[str], plan: plannin
     for each in (each for each in earlier.values() if each.question.id not in to_judge):
         for step in plan.steps - each.failures.keys():
             plan.breaker.count(step, 1, 0)  # what the models gave for the rest of the run
-    work.work(retried, plan, partial(store.judgements.put, current.id), progress)
+
+    def keep(batch: Sequence[tuple[EvaluatedAnswer, Sequence[Score]]]) -> None:
+        store.judgements.put(current.id, batch)
+
+    try:
+        work.work(retried, plan, keep, progress)
+    finally:
+        choices.note_models(workspace, current, plan)
 
 
 def _paying(workspace: Workspace, current: Run, plan: planning.Plan, budget: float | None) -> planning.Plan:
