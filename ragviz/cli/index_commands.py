@@ -158,8 +158,6 @@ def index_search(
     as_json: Json = False,
 ) -> None:
     """Rank the chunks of an index for a query."""
-    if not query.strip():
-        raise UsageError("The query is empty: give what to search for.")
     workspace = console.open_workspace()
     info = workspace.store.indexes.get(index_name)
     run = run_choices.run_config(info.config, choices)

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from ragviz.core import configuration, lazy
 from ragviz.core.call import Estimate
 from ragviz.core.configuration import RetrieverName
-from ragviz.core.errors import UsageError
 from ragviz.core.question import ASKED
 from ragviz.library.display import Shown
 from ragviz.text.counts import counted
@@ -97,8 +96,6 @@ class Index(Shown):
         import pandas as pd
 
         info = self.workspace.store.indexes.get(self.name)
-        if not query.strip():
-            raise UsageError("The query is empty: give what to search for.")
         hits = search.search(self.workspace, info, query, retrievers.chosen(info, retriever), k)
         rows = [
             (f.hit.rank, f.hit.score, f.document_name, f.chunk and f.chunk.page, f.chunk and f.chunk.text) for f in hits

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ragviz.core.configuration import IndexInfo, RerankerName, RetrieverName
 from ragviz.core.document import Chunk
-from ragviz.core.errors import SearchError
+from ragviz.core.errors import SearchError, UsageError
 from ragviz.core.ranking import Hit, Ranking
 from ragviz.core.stopping import Progress, silent
 from ragviz.index import chunking, indexing
@@ -119,8 +119,11 @@ def search(
 ) -> list[ChunkHit]:
     """Rank the chunks of an index for one query, which the index pays.
 
-    Raises as `ready` and `retriever`, and as the retriever itself; BudgetReached, see `Workspace.spending`.
+    Raises as `ready` and `retriever`, and as the retriever itself; UsageError when the query is empty; BudgetReached,
+    see `Workspace.spending`.
     """
+    if not query.strip():
+        raise UsageError("The query is empty: give what to search for.")
     info, spending = ready(workspace, info), workspace.spending(info.id)
     try:
         rank = retriever(workspace, info, name, reranker=reranker, rerank_depth=rerank_depth, spending=spending)
