@@ -80,7 +80,8 @@ def _rows(file: InputFile, needed: Collection[str]) -> Iterator[tuple[int, Row]]
             found if isinstance(whole, dict) and isinstance(found := whole.get(key), dict) else {}
             for key in ("queries", "corpus", "relevant_docs")
         )
-        passages = {key: [corpus[i] for i in map(str, relevant.get(key) or ()) if i in corpus] for key in queries}
+        lists = {key: ids for key, ids in relevant.items() if isinstance(ids, list)}
+        passages = {key: [corpus[i] for i in map(str, lists.get(key, ())) if i in corpus] for key in queries}
         rows = [{"id": key, "query": text, PASSAGES[0]: [passages[key]]} for key, text in queries.items()]
     if not rows:
         raise InputError(f"'{file.name}' holds no question: LlamaIndex has `examples`, or `queries` and `corpus`.")
