@@ -1,4 +1,4 @@
-"""Reading a model's reply: its text, tokens, JSON."""
+"""The schema that is asked of a model's reply, and its reading: text, tokens, JSON."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Figures of results."""
+"""Figures and reports, and what they tell."""
