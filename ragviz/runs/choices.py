@@ -1,4 +1,4 @@
-"""The choices of a run: defaults filled in, and checked."""
+"""The choices of a run: defaults filled in, and checked; the record of a run that is made with them."""
 
 from __future__ import annotations
 
