@@ -551,5 +551,5 @@ def _plan(workspace: Workspace, config: RunConfig, target_name: str = "") -> pla
         target=target,
         patience=60 * workspace.settings.outage_minutes,
         pool=workspace.store.pool,
-        failures=workspace.store.cache("failure"),
+        failures=workspace.store.notes("failure"),
     )

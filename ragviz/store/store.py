@@ -21,7 +21,7 @@ from ragviz.core.errors import ServiceError, UsageError
 from ragviz.store import copies, database, schema, waking
 from ragviz.store.copies import Snapshot
 from ragviz.store.database import may_write, repeated
-from ragviz.store.stored_calls import StoredCache, StoredPayments, StoredPool, StoredPrices
+from ragviz.store.stored_calls import StoredCache, StoredNotes, StoredPayments, StoredPool, StoredPrices
 from ragviz.store.stored_corpora import StoredCorpora, StoredIndexes
 from ragviz.store.stored_documents import StoredDocuments, StoredEvidence
 from ragviz.store.stored_events import StoredEvents
@@ -61,8 +61,12 @@ class Store:
         self.noting = transactions.noting
 
     def cache(self, kind: str) -> StoredCache:
-        """Return the cache of one `kind` ("embedding", "model", "failure")."""
+        """Return the cache of one `kind` ("embedding", "model")."""
         return StoredCache(self._transactions, kind)
+
+    def notes(self, kind: str) -> StoredNotes:
+        """Return the cache of a `kind` with few entries ("failure"), as they are now."""
+        return StoredNotes(self._transactions, kind)
 
     @property
     def is_shared(self) -> bool:

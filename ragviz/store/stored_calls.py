@@ -17,7 +17,7 @@ from ragviz.core.errors import UsageError
 from ragviz.core.reply_cache import Cache
 from ragviz.store import schema
 from ragviz.store.database import repeated
-from ragviz.store.transactions import Repository, Transactions, insert_missing, upsert
+from ragviz.store.transactions import Repository, Transactions, batches, insert_missing, upsert
 from ragviz.text.untrusted import storable
 
 if TYPE_CHECKING:
@@ -33,9 +33,12 @@ class StoredCache(Repository):
 
     def get_many(self, keys: Sequence[str]) -> dict[str, bytes]:
         """Return the cached values; absent keys are left out."""
-        table = schema.cache.c
-        query = sa.select(table.key, table.value).where(table.kind == self._kind)
-        return {row.key: row.value for row in self._transactions.rows_of(query, table.key, keys)}
+        if len(keys) == 1:  # before each call of a model: a list in a query takes half as long again
+            return dict(map(tuple, self._transactions.rows(_CACHED_ONE, {"kind": self._kind, "key": keys[0]})))
+        found: dict[str, bytes] = {}
+        for batch in batches(list(dict.fromkeys(keys))):
+            found.update(map(tuple, self._transactions.rows(_CACHED, {"kind": self._kind, "keys": batch})))
+        return found
 
     def held(self, keys: Sequence[str]) -> set[str]:
         """Return those of `keys` that are cached; no value is read."""
@@ -50,15 +53,39 @@ class StoredCache(Repository):
         self._transactions.upsert(schema.cache, [{"kind": self._kind, "key": k, "value": v} for k, v in items.items()])
 
 
+class StoredNotes(StoredCache):
+    """A `Cache` of few entries: all are read once, those that other processes add later are not seen."""
+
+    def __init__(self, transactions: Transactions, kind: str) -> None:
+        """Read the entries of `kind`."""
+        super().__init__(transactions, kind)
+        table = schema.cache.c
+        rows = self._rows(sa.select(table.key, table.value).where(table.kind == kind))
+        self._notes: dict[str, bytes] = dict(map(tuple, rows))
+
+    def get_many(self, keys: Sequence[str]) -> dict[str, bytes]:
+        """Return the cached values; absent keys are left out."""
+        return {key: self._notes[key] for key in keys if key in self._notes}
+
+    def put_many(self, items: Mapping[str, bytes]) -> None:
+        """Store `items`; existing keys are overwritten."""
+        super().put_many(items)
+        self._notes.update(items)
+
+
+_OF_KIND = sa.select(schema.cache.c.key, schema.cache.c.value).where(schema.cache.c.kind == sa.bindparam("kind"))
+_CACHED = _OF_KIND.where(schema.cache.c.key.in_(sa.bindparam("keys", expanding=True)))
+_CACHED_ONE = _OF_KIND.where(schema.cache.c.key == sa.bindparam("key"))
+
+
 class StoredPool(Repository):
     """A `Pool` in the store."""
 
     def verdicts(self, subjects: Sequence[str], judge: str = "") -> Iterator[tuple[str, str, str, str]]:
         """Yield (subject, judge, chunk, body) of every verdict on these subjects, by one judge or by all."""
-        table = schema.verdicts.c
-        query = sa.select(table.subject, table.judge, table.chunk, table.body)
-        query = query.where(table.judge == judge) if judge else query
-        yield from map(tuple, self._transactions.rows_of(query, table.subject, subjects))
+        query, by = (_VERDICTS_BY, {"judge": judge}) if judge else (_VERDICTS, {})
+        for batch in batches(list(dict.fromkeys(subjects))):
+            yield from map(tuple, self._transactions.rows(query, {"subjects": batch} | by))
 
     def add(self, judge: str, verdicts: Mapping[tuple[str, str], str]) -> None:
         """Keep verdicts of a judge: body by (subject, chunk); one that is there is replaced."""
@@ -67,6 +94,12 @@ class StoredPool(Repository):
             for (subject, chunk), body in verdicts.items()
         ]
         self._transactions.upsert(schema.verdicts, rows)
+
+
+_VERDICTS = sa.select(
+    schema.verdicts.c.subject, schema.verdicts.c.judge, schema.verdicts.c.chunk, schema.verdicts.c.body
+).where(schema.verdicts.c.subject.in_(sa.bindparam("subjects", expanding=True)))
+_VERDICTS_BY = _VERDICTS.where(schema.verdicts.c.judge == sa.bindparam("judge"))
 
 
 _NONE = Limits()

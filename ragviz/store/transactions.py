@@ -5,8 +5,11 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
@@ -58,6 +61,15 @@ def label(kind: Kind) -> str:
     return "question set" if kind == "questions" else kind
 
 
+@dataclass(slots=True, eq=False)
+class _Joint:
+    """Rows that a thread waits to write, together with those of others."""
+
+    table: sa.Table
+    rows: Sequence[Mapping[str, Any]]
+    written: bool = False
+
+
 class _Noting(threading.local):
     """The event that is stored with a thread's next transaction."""
 
@@ -70,16 +82,20 @@ class Transactions:
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self._for_one_query = engine.execution_options(alone=True)
+        self._turn = threading.Lock()
         # A thread that waits here is woken at once, where SQLite would look again and again, more and more rarely.
-        self._turns = threading.Lock() if engine.dialect.name == "sqlite" else nullcontext()
+        self._turns = self._turn if engine.dialect.name == "sqlite" else nullcontext()
+        self._joint: deque[_Joint] = deque()
         self.read_only = database.is_read_only(engine)
         self._noting = _Noting()
 
     @repeated
-    def rows(self, query: sa.Select[Any] | sa.CompoundSelect[Any]) -> Sequence[Row[Any]]:
+    def rows(
+        self, query: sa.Select[Any] | sa.CompoundSelect[Any], parameters: Mapping[str, Any] | None = None
+    ) -> Sequence[Row[Any]]:
         """Return the rows of a query."""
         with reading(self._for_one_query) as connection:
-            return connection.execute(query).all()
+            return connection.execute(query, parameters).all()
 
     def rows_of(self, query: sa.Select[Any], column: sa.ColumnElement[Any], keys: Iterable[str]) -> Iterator[Row[Any]]:
         """Yield the rows of a query with one of these keys, each key asked for once, `BATCH` of them in one query."""
@@ -119,11 +135,36 @@ class Transactions:
         with self.writing():
             pass
 
-    @repeated
     def upsert(self, table: sa.Table, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Insert rows in place of those with the same primary key; no event is stored with them."""
-        with self._turns, writing(self.engine) as connection:
-            upsert(connection, table, rows)
+        """Insert rows in place of those with the same primary key; what many threads write at once is one transaction.
+
+        It is stored when this returns.
+        """
+        mine = _Joint(table, rows)
+        self._joint.append(mine)
+        self._write_joint(mine)
+
+    @repeated
+    def _write_joint(self, mine: _Joint) -> None:
+        """Write what this thread and others are waiting to write, unless another has done so meanwhile."""
+        with self._turn:
+            if mine.written:
+                return
+            joint = [mine, *(each for each in self._taken() if each is not mine)]
+            try:
+                with writing(self.engine) as connection:
+                    for table in dict.fromkeys(each.table for each in joint):
+                        upsert(connection, table, [row for each in joint if each.table is table for row in each.rows])
+            except BaseException:
+                self._joint.extend(each for each in joint if each is not mine)
+                raise
+            for each in joint:
+                each.written = True
+
+    def _taken(self) -> Iterator[_Joint]:
+        with suppress(IndexError):
+            while True:
+                yield self._joint.popleft()
 
     @contextmanager
     def changing(self, owner_id: str, *kinds: Kind) -> Iterator[Connection]:
@@ -186,6 +227,13 @@ def inserted(dialect: str, table: sa.Table) -> Any:
     return import_module(f"sqlalchemy.dialects.{dialect}").insert(table)
 
 
+@cache
+def _upserting(dialect: str, table: sa.Table) -> Any:
+    statement, keys = inserted(dialect, table), [column.name for column in table.primary_key]
+    values = {column.name: statement.excluded[column.name] for column in table.c if column.name not in keys}
+    return statement.on_conflict_do_update(index_elements=keys, set_=values)
+
+
 def insert(connection: Connection, table: sa.Table, rows: Sequence[Mapping[str, Any]]) -> None:
     """Insert rows, `BATCH` at a time."""
     for batch in batches(rows):
@@ -200,9 +248,8 @@ def insert_missing(connection: Connection, table: sa.Table, rows: Sequence[Mappi
 
 def upsert(connection: Connection, table: sa.Table, rows: Iterable[Mapping[str, Any]]) -> None:
     """Insert rows in place of those with the same primary key, in its order, so that two writers cannot deadlock."""
-    keys, statement = [column.name for column in table.primary_key], inserted(connection.dialect.name, table)
-    values = {column.name: statement.excluded[column.name] for column in table.c if column.name not in keys}
-    statement = statement.on_conflict_do_update(index_elements=keys, set_=values)
+    keys = [column.name for column in table.primary_key]
+    statement = _upserting(connection.dialect.name, table)
     for batch in batches(sorted(rows, key=lambda row: [row[key] for key in keys])):
         connection.execute(statement, list(batch))
 
